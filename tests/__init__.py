@@ -1,0 +1,1 @@
+"""The tests, in layers: core, store, moves, actions, edges, world, house."""
