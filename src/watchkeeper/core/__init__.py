@@ -1,0 +1,1 @@
+"""The decisions. Pure functions over frozen values: no clock, no database, no randomness."""

@@ -1,0 +1,289 @@
+"""Admission: may this trigger wake its agent, and if not now, when?
+
+`decide` answers one event from what the account and its tenant remember, the rules
+of the policy, and `now`. It changes nothing; `evolve` then writes the answer into
+the state. Both are used by the live transaction, by the replay of a recorded
+verdict and by a backtest, so that all three can only agree.
+
+The checks stand in one table, in the order in which they are asked. The first that
+objects gives the verdict; an explanation walks the same table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from watchkeeper.core.ids import AccountId, DecisionId
+from watchkeeper.core.policy import TenantRules, TriggerRule
+from watchkeeper.core.run_state import Pending, RunState, TenantRuns, TriggerState
+from watchkeeper.core.spread import spread
+from watchkeeper.core.time import HOUR, SECOND, Instant, ceil_second, day_of, hour_of
+
+ENGINE = 1
+"""Counts up when the same inputs may give another verdict; kept with every recorded one."""
+
+SATURATED = 1.0
+
+
+class Result(StrEnum):
+    ALLOW = "ALLOW"
+    DEFER = "DEFER"
+    SKIP = "SKIP"
+
+
+class Reason(StrEnum):
+    UNKNOWN_TRIGGER_TYPE = "UNKNOWN_TRIGGER_TYPE"
+    DUPLICATE_IDEMPOTENCY_KEY = "DUPLICATE_IDEMPOTENCY_KEY"
+    KILL_SWITCH = "KILL_SWITCH"
+    DEBOUNCED = "DEBOUNCED"
+    COALESCED = "COALESCED"
+    BUDGET_EXHAUSTED = "BUDGET_EXHAUSTED"
+    COOLDOWN = "COOLDOWN"
+    ACCOUNT_HOURLY_CAP = "ACCOUNT_HOURLY_CAP"
+    TENANT_HOURLY_CAP = "TENANT_HOURLY_CAP"
+    MARGINAL_VALUE_LOW = "MARGINAL_VALUE_LOW"
+    RETRY_EXHAUSTED = "RETRY_EXHAUSTED"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A trigger that asks for a run. With `retry_of` it is the one retry of a deferral."""
+
+    account_id: AccountId
+    trigger_type: str
+    idempotency_key: str
+    scheduled_at: Instant | None = None
+    correlation_id: str | None = None
+    saturation: float | None = None
+    retry_of: DecisionId | None = None
+    moved: bool = False  # this retry was already moved behind another one, and is not again
+    signal_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """The decision that holds the event's key, and whether the event was the same then."""
+
+    decision_id: DecisionId
+    differs: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    result: Result
+    reason: Reason | None = None
+    defer_until: Instant | None = None  # a whole second, always later than `now`
+    inner: Reason | None = None  # why a retry would have been deferred again
+    duplicate: Duplicate | None = None
+
+    def __post_init__(self) -> None:
+        assert (self.result is Result.DEFER) == (self.defer_until is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Everything a verdict depends on."""
+
+    event: Event
+    state: RunState
+    tenant: TenantRuns
+    rules: TenantRules
+    now: Instant
+    kill_switch: str | None = None  # the scope of the switch that is on, if one is
+    duplicate: Duplicate | None = None
+
+    @property
+    def rule(self) -> TriggerRule:
+        return self.rules.triggers[self.event.trigger_type]
+
+    @property
+    def trigger(self) -> TriggerState:
+        return self.state.trigger(self.event.trigger_type)
+
+    @property
+    def hour(self) -> int:
+        """The UTC hour of `now`; a clock that stepped back does not reopen an older one."""
+        return max(hour_of(self.now), self.trigger.hour)
+
+    @property
+    def tenant_hour(self) -> int:
+        return max(hour_of(self.now), self.tenant.hour)
+
+    @property
+    def day(self) -> int:
+        return max(day_of(self.now), self.tenant.day)
+
+    @property
+    def fired_at(self) -> Instant:
+        """When the event happened: a scheduled one at its scheduled instant, late or not."""
+        scheduled_at = self.event.scheduled_at
+        return self.now if scheduled_at is None else min(scheduled_at, self.now)
+
+    @property
+    def busy_until(self) -> Instant | None:
+        """The account's last ALLOW, or the latest slot that a deferral holds, if later."""
+        moments = list(self.state.slots(self.now, but=self.event.trigger_type))
+        if self.state.last_allowed_at is not None:
+            moments.append(self.state.last_allowed_at)
+        return max(moments, default=None)
+
+
+ALLOW = Verdict(Result.ALLOW)
+UNKNOWN = Verdict(Result.SKIP, Reason.UNKNOWN_TRIGGER_TYPE)
+_KILLED = Verdict(Result.SKIP, Reason.KILL_SWITCH)
+_DEBOUNCED = Verdict(Result.SKIP, Reason.DEBOUNCED)
+_COALESCED = Verdict(Result.SKIP, Reason.COALESCED)
+_NO_BUDGET = Verdict(Result.SKIP, Reason.BUDGET_EXHAUSTED)
+_SATURATED = Verdict(Result.SKIP, Reason.MARGINAL_VALUE_LOW)
+
+
+def decide(case: Case) -> Verdict:
+    """Answer one event. A DEFER always names a whole second later than `now`."""
+    for _, check in CHECKS:
+        verdict = check(case)
+        if verdict is not None:
+            return verdict
+    return ALLOW
+
+
+def _unknown(case: Case) -> Verdict | None:
+    return None if case.event.trigger_type in case.rules.triggers else UNKNOWN
+
+
+def _duplicate(case: Case) -> Verdict | None:
+    if case.duplicate is None:
+        return None
+    return Verdict(Result.SKIP, Reason.DUPLICATE_IDEMPOTENCY_KEY, duplicate=case.duplicate)
+
+
+def _killed(case: Case) -> Verdict | None:
+    return None if case.kill_switch is None else _KILLED
+
+
+def _debounced(case: Case) -> Verdict | None:
+    if case.event.retry_of is not None:
+        return None
+    last = case.trigger.last_trigger_at
+    if last is None or abs(case.fired_at - last) >= case.rule.debounce_us:
+        return None
+    return _DEBOUNCED
+
+
+def _coalesced(case: Case) -> Verdict | None:
+    if case.event.retry_of is not None:
+        return None
+    pending = case.state.pending.get(case.event.trigger_type)
+    return _COALESCED if pending is not None and pending.holds(case.now) else None
+
+
+def _budget(case: Case) -> Verdict | None:
+    budget = case.rules.run_budget_per_day
+    if budget is None or case.tenant.runs_in_day(case.day) < budget:
+        return None
+    return _NO_BUDGET
+
+
+def _cooldown(case: Case) -> Verdict | None:
+    """A fresh event queues behind reserved slots; a retry owns its slot and looks back only."""
+    retry = case.event.retry_of is not None
+    since = case.state.last_allowed_at if retry else case.busy_until
+    if since is None or case.now >= since + case.rule.cooldown_us:
+        return None
+    if not retry:
+        return _defer(case, Reason.COOLDOWN, since + case.rule.cooldown_us)
+    if case.state.last_run_was_retry and not case.event.moved:
+        # It is early only because another retry of this account ran late: once, it may queue
+        # behind that one instead of losing its run to somebody else's delay.
+        behind = case.busy_until
+        assert behind is not None
+        return Verdict(Result.DEFER, Reason.COOLDOWN, ceil_second(behind + case.rule.cooldown_us))
+    return _exhausted(Reason.COOLDOWN)
+
+
+def _account_cap(case: Case) -> Verdict | None:
+    cap = case.rule.account_cap
+    if cap is None or case.trigger.runs_in(case.hour) < cap:
+        return None
+    return _defer(case, Reason.ACCOUNT_HOURLY_CAP, _next_hour(case, case.hour))
+
+
+def _tenant_cap(case: Case) -> Verdict | None:
+    cap = case.rule.tenant_cap
+    hour = case.tenant_hour
+    if cap is None or case.tenant.runs_in_hour(hour, case.event.trigger_type) < cap:
+        return None
+    return _defer(case, Reason.TENANT_HOURLY_CAP, _next_hour(case, hour))
+
+
+def _saturation(case: Case) -> Verdict | None:
+    saturation = case.event.saturation
+    return _SATURATED if saturation is not None and saturation >= SATURATED else None
+
+
+CHECKS: tuple[tuple[str, Callable[[Case], Verdict | None]], ...] = (
+    ("known_trigger_type", _unknown),
+    ("idempotency", _duplicate),
+    ("kill_switch", _killed),
+    ("debounce", _debounced),
+    ("coalescing", _coalesced),
+    ("run_budget", _budget),
+    ("cooldown", _cooldown),
+    ("account_hourly_cap", _account_cap),
+    ("tenant_hourly_cap", _tenant_cap),
+    ("saturation", _saturation),
+)
+
+
+def _defer(case: Case, reason: Reason, until: int) -> Verdict:
+    if case.event.retry_of is not None:
+        return _exhausted(reason)
+    return Verdict(Result.DEFER, reason, ceil_second(until))
+
+
+def _exhausted(inner: Reason) -> Verdict:
+    return Verdict(Result.SKIP, Reason.RETRY_EXHAUSTED, inner=inner)
+
+
+def _next_hour(case: Case, hour: int) -> int:
+    """The start of the next hour, later for some accounts, so that no second holds the herd."""
+    return (hour + 1) * HOUR + spread(case.event.account_id, case.rules.spread_seconds) * SECOND
+
+
+def evolve(case: Case, verdict: Verdict, decision_id: DecisionId, seq: int) -> None:
+    """Write the verdict into the state that it was decided from.
+
+    `seq` is the verdict's place in the ledger: a run is told of everything after the
+    place of the ALLOW before it.
+    """
+    event, state, now = case.event, case.state, case.now
+    if verdict.duplicate is not None:
+        return  # also a retry that is delivered twice: the first delivery has ended its wait
+    if event.retry_of is not None:
+        state.end_pending(event.trigger_type, event.retry_of)
+    if verdict.result is Result.SKIP:
+        return
+    trigger = state.triggers.setdefault(event.trigger_type, TriggerState())
+    if event.retry_of is None:
+        trigger.last_trigger_at = max(trigger.last_trigger_at or case.fired_at, case.fired_at)
+    if verdict.defer_until is not None:
+        trigger.last_deferred_at = now
+        owner = decision_id if event.retry_of is None else event.retry_of
+        state.pending[event.trigger_type] = Pending(verdict.defer_until, owner)
+        return
+    hour, tenant_hour, day = case.hour, case.tenant_hour, case.day
+    trigger.run_count = trigger.runs_in(hour) + 1
+    trigger.hour = hour
+    state.last_allowed_at = now
+    state.last_allowed_seq = seq
+    state.last_run_was_retry = event.retry_of is not None
+    case.tenant.count(tenant_hour, day, event.trigger_type)
+
+
+def switch_for(switches: Mapping[str, str], trigger_type: str) -> str | None:
+    """The scope of the widest kill switch that stands in the way of this trigger."""
+    for scope in ("all", "tenant", f"trigger:{trigger_type}"):
+        if scope in switches:
+            return scope
+    return None

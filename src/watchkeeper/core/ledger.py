@@ -1,0 +1,62 @@
+"""What the ledger keeps: one entry for each thing that was decided or done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from watchkeeper.core.time import Instant
+
+
+class Stage(StrEnum):
+    DECIDE = "decide"
+    PERCEIVE = "perceive"
+    SETTLE = "settle"
+    REPORT = "report"
+    ACT = "act"
+    SYSTEM = "system"
+
+
+class Kind(StrEnum):
+    VERDICT = "verdict"
+    RUN_ENDED = "run.ended"
+    SCHEDULE_SET = "schedule.set"
+    SCHEDULE_REMOVED = "schedule.removed"
+    SCHEDULE_FIRED = "schedule.fired"
+    SCHEDULE_MISSED = "schedule.missed"
+    ACCOUNT_CHANGED = "account.changed"
+    MESSAGE_DEAD = "message.dead"
+    MESSAGE_REDRIVEN = "message.redriven"
+    MESSAGE_DISCARDED = "message.discarded"
+    KILL_SWITCH_SET = "kill_switch.set"
+    POLICY_APPLIED = "policy.applied"
+    TENANT_CREATED = "tenant.created"
+    TENANT_CHANGED = "tenant.changed"
+    API_KEY_CREATED = "api_key.created"
+    API_KEY_REVOKED = "api_key.revoked"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the ledger before it has its place there. `data` is canonical JSON text."""
+
+    entry_id: str
+    at: Instant
+    stage: Stage
+    kind: Kind
+    subject: str
+    data: str
+    policy_version: int = 0
+    correlation_id: str | None = None
+    trigger_type: str | None = None
+    result: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An entry as it stands in the ledger of its tenant."""
+
+    tenant_id: str
+    seq: int
+    entry: Entry

@@ -1,0 +1,36 @@
+"""A verdict in one sentence, for people. The reason code is the contract; the words are not."""
+
+from __future__ import annotations
+
+from watchkeeper.core.admission import Reason, Result, Verdict
+from watchkeeper.core.time import to_iso
+
+_PHRASES = {
+    Reason.UNKNOWN_TRIGGER_TYPE: "The policy has no trigger of this type.",
+    Reason.KILL_SWITCH: "A kill switch is on.",
+    Reason.DEBOUNCED: "Another event of this type came for the account a moment ago; the next run"
+    " is told of this one too.",
+    Reason.COALESCED: "A run of this type already waits for its account's next free slot; it is"
+    " told of this event too.",
+    Reason.BUDGET_EXHAUSTED: "The tenant has used up its runs of this UTC day.",
+    Reason.COOLDOWN: "The account ran, or has a run reserved, too short a time ago.",
+    Reason.ACCOUNT_HOURLY_CAP: "The account has had its runs of this type in this UTC hour.",
+    Reason.TENANT_HOURLY_CAP: "The tenant has had its runs of this type in this UTC hour.",
+    Reason.MARGINAL_VALUE_LOW: "Enough has been done for this account already.",
+}
+
+
+def phrase(verdict: Verdict) -> str:
+    if verdict.result is Result.ALLOW:
+        return "Nothing stood in the way."
+    if verdict.duplicate is not None:
+        differs = ", although its content differs" if verdict.duplicate.differs else ""
+        return f"Its key belongs to decision {verdict.duplicate.decision_id}{differs}."
+    if verdict.reason is Reason.RETRY_EXHAUSTED:
+        assert verdict.inner is not None
+        return f"Its one retry is used up. {_PHRASES[verdict.inner]}"
+    assert verdict.reason is not None
+    told = _PHRASES[verdict.reason]
+    if verdict.defer_until is not None:
+        told += f" Its one retry comes at {to_iso(verdict.defer_until)}."
+    return told

@@ -1,0 +1,202 @@
+"""Policy: the standing orders, as one document and as the rules it gives each tenant.
+
+A document is sparse: it says what differs from the shipped one. Each value is taken
+from the most particular place that names it: the shipped default, the document, the
+tenant's tier, the tenant. `rules_for` resolves that once and keeps where each value
+came from, so that a verdict can say whose rule it followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from watchkeeper.core.delivery import DeliveryRule, Guarantee, OnDead, Order
+from watchkeeper.core.time import SECOND
+
+Value: TypeAlias = "int | str | Mapping[str, Value]"
+Document: TypeAlias = "Mapping[str, Value]"
+
+UNLIMITED = "unlimited"
+DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """One version of the document. `version` 0 is the shipped one."""
+
+    version: int
+    hash: str  # over what it means, so that comments and layout do not count
+    text: str
+    said: Document = field(compare=False, repr=False)  # what the document itself names
+    effective: Document = field(compare=False, repr=False)  # with the shipped values under it
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerRule:
+    """One entry of the trigger registry, in the units of the gate. None is unlimited."""
+
+    debounce_us: int
+    cooldown_us: int
+    account_cap: int | None = None
+    tenant_cap: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TenantRules:
+    """What one tenant is ruled by, resolved."""
+
+    triggers: Mapping[str, TriggerRule]
+    run_budget_per_day: int | None = None
+    idempotency_ttl_us: int = 86_400 * SECOND
+    spread_seconds: int = 300
+    signals_per_run_max: int = 1000
+    policy_version: int = 0
+    policy_hash: str = ""
+    sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+    def source_of(self, path: str) -> str:
+        """default, policy, tier:NAME or tenant:ID: who set the value at this dotted path."""
+        return self.sources.get(path, DEFAULT)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One value that differs between two policies; None where it is absent."""
+
+    path: str
+    before: int | str | None
+    after: int | str | None
+
+
+def rules_for(policy: Policy, tenant_id: str, tier: str | None) -> TenantRules:
+    """Resolve a tenant's rules. Pure: worth keeping by (version, tenant, tier)."""
+    merged = merged_view(policy, tenant_id, tier)
+    return TenantRules(
+        triggers={name: _trigger_rule(_table(t)) for name, t in _table(merged["triggers"]).items()},
+        run_budget_per_day=_limit(merged, "run_budget_per_day"),
+        idempotency_ttl_us=_whole(merged, "idempotency_ttl_seconds") * SECOND,
+        spread_seconds=_whole(merged, "spread_seconds"),
+        signals_per_run_max=_whole(merged, "signals_per_run_max"),
+        policy_version=policy.version,
+        policy_hash=policy.hash,
+        sources=_sources(policy, tenant_id, tier),
+    )
+
+
+def merged_view(policy: Policy, tenant_id: str, tier: str | None) -> dict[str, Value]:
+    """The document as it holds for one tenant: itself a valid document, naming no other."""
+    base = _for_all(policy.effective)
+    for _, layer in _overrides(policy, tenant_id, tier):
+        base = overlay(base, layer)
+    return base
+
+
+def delivery_for(policy: Policy, topic: str) -> DeliveryRule:
+    """The rule of a topic: the defaults, under what is said of the topic itself."""
+    delivery = _table(policy.effective["delivery"])
+    table = overlay(_table(delivery["defaults"]), _entry(delivery, "topics", topic))
+    guarantee = Guarantee(str(table["guarantee"]))
+    once = guarantee is Guarantee.AT_MOST_ONCE
+    timeout = _limit(table, "timeout_seconds")
+    return DeliveryRule(
+        guarantee=guarantee,
+        max_attempts=1 if once else _whole(table, "max_attempts"),
+        lease_us=_whole(table, "lease_seconds") * SECOND,
+        backoff_base_us=_whole(table, "backoff_base_seconds") * SECOND,
+        backoff_max_us=_whole(table, "backoff_max_seconds") * SECOND,
+        concurrency=_whole(table, "concurrency"),
+        concurrency_total=_limit(table, "concurrency_total"),
+        order=Order(str(table["order"])),
+        on_dead=OnDead(str(table["on_dead"])),
+        timeout_us=None if timeout is None else timeout * SECOND,
+    )
+
+
+def retention_days(policy: Policy) -> int:
+    """For how many days delivered messages are kept."""
+    return _whole(_table(policy.effective["retention"]), "delivered_days")
+
+
+def diff(old: Policy, new: Policy) -> list[Change]:
+    """Every value that differs in effect, by path."""
+    before, after = dict(leaves(old.effective)), dict(leaves(new.effective))
+    return [
+        Change(path, before.get(path), after.get(path))
+        for path in sorted(before.keys() | after.keys())
+        if before.get(path) != after.get(path)
+    ]
+
+
+def overlay(under: Document, over: Document) -> dict[str, Value]:
+    """`over` laid on `under`, table by table; neither is changed."""
+    merged = dict(under)
+    for key, value in over.items():
+        below = merged.get(key)
+        if isinstance(value, Mapping) and isinstance(below, Mapping):
+            merged[key] = overlay(below, value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def leaves(document: Document, prefix: str = "") -> Iterator[tuple[str, int | str]]:
+    """Each value with its dotted path, as written in messages and in `source_of`."""
+    for key, value in document.items():
+        path = f"{prefix}{path_part(key)}"
+        if isinstance(value, Mapping):
+            yield from leaves(value, f"{path}.")
+        else:
+            yield path, value
+
+
+def path_part(key: str) -> str:
+    """A key as it stands in a dotted path: quoted when it would not read as one part."""
+    return f'"{key}"' if "." in key or ":" in key else key
+
+
+def _overrides(policy: Policy, tenant_id: str, tier: str | None) -> Iterator[tuple[str, Document]]:
+    if tier is not None:
+        yield f"tier:{tier}", _entry(policy.effective, "tiers", tier)
+    yield f"tenant:{tenant_id}", _entry(policy.effective, "tenants", tenant_id)
+
+
+def _sources(policy: Policy, tenant_id: str, tier: str | None) -> dict[str, str]:
+    sources = {path: "policy" for path, _ in leaves(_for_all(policy.said))}
+    for source, layer in _overrides(policy, tenant_id, tier):
+        sources.update((path, source) for path, _ in leaves(layer))
+    return sources
+
+
+def _for_all(document: Document) -> dict[str, Value]:
+    return {key: value for key, value in document.items() if key not in ("tiers", "tenants")}
+
+
+def _trigger_rule(table: Document) -> TriggerRule:
+    return TriggerRule(
+        debounce_us=_whole(table, "debounce_seconds") * SECOND,
+        cooldown_us=_whole(table, "cooldown_seconds") * SECOND,
+        account_cap=_limit(table, "max_per_account_per_hour"),
+        tenant_cap=_limit(table, "max_per_tenant_per_hour"),
+    )
+
+
+def _entry(document: Document, section: str, name: str) -> Document:
+    return _table(_table(document.get(section, {})).get(name, {}))
+
+
+def _table(value: Value) -> Document:
+    assert isinstance(value, Mapping)
+    return value
+
+
+def _whole(table: Document, key: str) -> int:
+    value = table[key]
+    assert isinstance(value, int)
+    return value
+
+
+def _limit(table: Document, key: str) -> int | None:
+    """A cap or budget; absent and "unlimited" are the same."""
+    return _whole(table, key) if table.get(key, UNLIMITED) != UNLIMITED else None

@@ -1,0 +1,203 @@
+"""From a text to a policy: everything is checked, and each mistake is named by its line."""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+
+from watchkeeper.core.canonical import sha256_hex
+from watchkeeper.core.default_policy import DEFAULT_POLICY_TOML
+from watchkeeper.core.delivery import Guarantee, OnDead, Order
+from watchkeeper.core.policy import Document, Policy, Value, overlay, path_part
+from watchkeeper.core.policy_schema import DOCUMENT, TRIGGER_REQUIRED, Mistake, Path, check, plain
+from watchkeeper.core.toml_lines import locate_lines
+from watchkeeper.core.toml_text import to_toml
+from watchkeeper.errors import Invalid, Problem
+
+DOCUMENT_BYTES_MAX = 256 * 1024
+LINE_LENGTH_MAX = 4_096  # a key of a hundred thousand parts costs the parser minutes
+PROBLEMS_MAX = 100
+
+PINNED: Mapping[str, Guarantee] = {
+    "decision.evaluation_requested": Guarantee.AT_MOST_ONCE,
+    "decision.retry": Guarantee.AT_LEAST_ONCE,
+    "schedule.due": Guarantee.AT_LEAST_ONCE,
+}
+"""What the product promises of its own topics is not for a document to change."""
+
+_SYNTAX_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+_ODD = re.compile(r"[^A-Za-z0-9_:.-]")
+_PART_LENGTH_MAX = 64
+
+
+@functools.cache
+def shipped_policy() -> Policy:
+    """Version 0: nothing is said, so every value is a default."""
+    return _policy(DEFAULT_POLICY_TOML, {}, 0)
+
+
+def parse_policy(text: str, *, version: int = 0) -> Policy:
+    """Read a TOML document. Raises Invalid with one problem per mistake, each with its line."""
+    raw = _load(text)
+    mistakes = _mistakes(raw)
+    if mistakes:
+        raise _invalid(mistakes, _lines(text))
+    return _policy(text, _document(raw), version)
+
+
+def parse_policy_json(document: Mapping[str, object], *, version: int = 0) -> Policy:
+    """Read a document decoded from JSON; it is kept as the TOML text that says the same."""
+    mistakes = _mistakes(document)
+    if mistakes:
+        raise _invalid(mistakes, {})
+    said = _document(document)
+    text = to_toml(said)
+    _refuse_oversize(text)
+    return _policy(text, said, version)
+
+
+def _policy(text: str, said: Document, version: int) -> Policy:
+    effective = overlay(_shipped(), said)
+    return Policy(version, sha256_hex(effective), text, said, effective)
+
+
+@functools.cache
+def _shipped() -> Document:
+    return _document(tomllib.loads(DEFAULT_POLICY_TOML))
+
+
+def _document(raw: Mapping[str, object]) -> dict[str, Value]:
+    return {key: plain(value) for key, value in raw.items()}
+
+
+def _load(text: str) -> dict[str, object]:
+    _refuse_oversize(text)
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > LINE_LENGTH_MAX:
+            raise _one(f"line {number}", f"is longer than {LINE_LENGTH_MAX} characters")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise _one("", "is nested too deeply") from None
+    except tomllib.TOMLDecodeError as error:
+        raise _syntax(str(error), text) from None
+    except ValueError as error:  # a number that Python itself refuses to read
+        raise _one("", str(error)) from None
+
+
+def _lines(text: str) -> Mapping[tuple[str | int, ...], int]:
+    try:
+        return locate_lines(text)
+    except RecursionError:  # the parser just managed; a mistake without its line is still one
+        return {}
+
+
+def _refuse_oversize(text: str) -> None:
+    try:
+        size = len(text.encode("utf-8"))
+    except UnicodeEncodeError:
+        raise _one("", "is not Unicode text") from None
+    if size > DOCUMENT_BYTES_MAX:
+        raise _one("", f"is larger than {DOCUMENT_BYTES_MAX // 1024} KiB")
+
+
+def _syntax(message: str, text: str) -> Invalid:
+    found = _SYNTAX_PLACE.search(message)
+    line, column = found.groups() if found else (None, None)
+    if line is None or column is None:
+        lines = text.split("\n")
+        line, column = str(len(lines)), str(len(lines[-1]) + 1)
+    return _one(f"line {line}, column {column}", _SYNTAX_PLACE.sub("", message))
+
+
+def _mistakes(raw: Mapping[str, object]) -> list[Mistake]:
+    """What is wrong with each value; only when nothing is, what is wrong with them together."""
+    return list(check(raw, DOCUMENT)) or list(_contradictions(_document(raw)))
+
+
+def _contradictions(said: Document) -> Iterator[Mistake]:
+    effective = overlay(_shipped(), said)
+    registry = _at(effective, "triggers")
+    for name, trigger in registry.items():
+        for key in TRIGGER_REQUIRED:
+            if key not in _as_table(trigger):
+                yield ("triggers", name, key), "is required for a trigger type of your own"
+    for section in ("tiers", "tenants"):
+        for owner, layer in _at(said, section).items():
+            for name in _at(_as_table(layer), "triggers"):
+                if name not in registry:
+                    path = (section, owner, "triggers", name)
+                    yield path, f"overrides no trigger type; register it under triggers.{name}"
+    yield from _delivery_contradictions(_at(said, "delivery"), _at(effective, "delivery"))
+
+
+def _delivery_contradictions(said: Document, effective: Document) -> Iterator[Mistake]:
+    defaults = _at(effective, "defaults")
+    yield from _impossible(defaults, _at(said, "defaults"), ("delivery", "defaults"))
+    for topic, table in _at(effective, "topics").items():
+        own = _as_table(table)
+        path = ("delivery", "topics", topic)
+        merged = overlay(defaults, own)
+        pinned = PINNED.get(topic)
+        if pinned is not None and merged["guarantee"] != pinned:
+            yield (*path, "guarantee"), f"is always {pinned} for this topic"
+        yield from _impossible(merged, own, path)
+
+
+def _impossible(merged: Document, own: Document, path: Path) -> Iterator[Mistake]:
+    """Settings that are each allowed and together make no sense.
+
+    Blamed on the table that names one of them: what is inherited was judged above.
+    """
+    once = merged["guarantee"] == Guarantee.AT_MOST_ONCE
+    if once and own.get("max_attempts", 1) != 1:
+        yield (*path, "max_attempts"), "must be 1: at_most_once is one attempt"
+    base, most = merged["backoff_base_seconds"], merged["backoff_max_seconds"]
+    blamed = next((k for k in ("backoff_base_seconds", "backoff_max_seconds") if k in own), None)
+    if blamed and isinstance(base, int) and isinstance(most, int) and base > most:
+        yield (*path, blamed), f"backoff_base_seconds {base} is above backoff_max_seconds {most}"
+    blamed = next((key for key in ("on_dead", "order") if key in own), None)
+    if blamed and merged["on_dead"] == OnDead.BLOCK and merged["order"] != Order.PER_KEY:
+        yield (*path, blamed), "on_dead block needs order per_key: it holds an ordering key back"
+
+
+def _at(document: Document, key: str) -> Document:
+    return _as_table(document.get(key, {}))
+
+
+def _as_table(value: Value) -> Document:
+    assert isinstance(value, Mapping)
+    return value
+
+
+def _invalid(mistakes: list[Mistake], lines: Mapping[tuple[str | int, ...], int]) -> Invalid:
+    problems = [Problem(_place(path, lines), message) for path, message in mistakes[:PROBLEMS_MAX]]
+    if len(mistakes) > PROBLEMS_MAX:
+        problems.append(Problem("", f"and {len(mistakes) - PROBLEMS_MAX} more mistakes"))
+    return _refused(problems)
+
+
+def _place(path: Path, lines: Mapping[tuple[str | int, ...], int]) -> str:
+    """The dotted path, after the line of the key or of the nearest table that is there."""
+    dotted = ".".join(_part(key) for key in path)
+    for length in range(len(path), 0, -1):
+        if path[:length] in lines:
+            return f"line {lines[path[:length]]}: {dotted}"
+    return dotted
+
+
+def _part(key: str) -> str:
+    """A key from outside, safe to show: bounded, without control characters."""
+    return path_part(_ODD.sub("?", key[:_PART_LENGTH_MAX]) or '""')
+
+
+def _one(place: str, message: str) -> Invalid:
+    return _refused([Problem(place, message)])
+
+
+def _refused(problems: Iterable[Problem]) -> Invalid:
+    found = list(problems)
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    return Invalid(f"the policy document is not valid: {found[0]}{more}", found)

@@ -1,0 +1,177 @@
+"""What a policy document may say: one table of sections, keys, types and bounds.
+
+A new section is an entry here, its values in the shipped document, and a typed reader
+in `policy`. What is not in the table is refused, so a misspelt key never goes unseen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from watchkeeper.core.delivery import Guarantee, OnDead, Order
+from watchkeeper.core.policy import UNLIMITED, Value
+
+INTEGER_MAX = 2**31 - 1
+NAMES_MAX = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A whole number within bounds; a limit may also be "unlimited"."""
+
+    least: int
+    most: int = INTEGER_MAX
+    is_limit: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    fields: Mapping[str, Node]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Any number of entries of one kind, each under a name of its own."""
+
+    what: str
+    pattern: re.Pattern[str]
+    entry: Node
+
+
+Node: TypeAlias = Whole | Choice | Table | Named
+Path: TypeAlias = tuple[str, ...]
+Mistake: TypeAlias = tuple[Path, str]
+
+TRIGGER = Table(
+    {
+        "debounce_seconds": Whole(0),
+        "cooldown_seconds": Whole(0),
+        "max_per_account_per_hour": Whole(0, is_limit=True),
+        "max_per_tenant_per_hour": Whole(0, is_limit=True),
+    }
+)
+TRIGGER_REQUIRED = ("debounce_seconds", "cooldown_seconds")
+
+OVERRIDABLE: Mapping[str, Node] = {
+    "idempotency_ttl_seconds": Whole(1),
+    "spread_seconds": Whole(0, 3600),
+    "signals_per_run_max": Whole(1, 10_000),
+    "run_budget_per_day": Whole(0, is_limit=True),
+    "triggers": Named("trigger type", re.compile(r"[A-Z][A-Z0-9_]{0,63}"), TRIGGER),
+}
+
+DELIVERY = Table(
+    {
+        "guarantee": Choice(tuple(Guarantee)),
+        "max_attempts": Whole(1, 10_000),
+        "lease_seconds": Whole(1, 86_400),
+        "backoff_base_seconds": Whole(1, 86_400),
+        "backoff_max_seconds": Whole(1, 604_800),
+        "concurrency": Whole(1, 1_000),
+        "concurrency_total": Whole(1, 1_000_000, is_limit=True),
+        "order": Choice(tuple(Order)),
+        "on_dead": Choice(tuple(OnDead)),
+        "timeout_seconds": Whole(1, 86_400, is_limit=True),
+    }
+)
+
+DOCUMENT = Table(
+    {
+        **OVERRIDABLE,
+        "tiers": Named("tier", re.compile(r"[A-Za-z0-9_-]{1,64}"), Table(OVERRIDABLE)),
+        "tenants": Named("tenant", re.compile(r"[A-Za-z0-9_:-]{1,128}"), Table(OVERRIDABLE)),
+        "delivery": Table(
+            {
+                "defaults": DELIVERY,
+                "topics": Named("topic", re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,127}"), DELIVERY),
+            }
+        ),
+        "retention": Table({"delivered_days": Whole(1, 3_650)}),
+    }
+)
+
+
+def check(value: object, node: Node, path: Path = ()) -> Iterator[Mistake]:
+    """Every way in which `value` is not what `node` asks for, in the order of the document.
+
+    Goes no deeper than the schema does, whatever the depth of the value.
+    """
+    match node:
+        case Whole():
+            yield from _check_whole(value, node, path)
+        case Choice(options=options):
+            if value not in options or not isinstance(value, str):
+                yield path, f"must be one of {_listed(options)}"
+        case Table() | Named():
+            if isinstance(value, Mapping):
+                yield from _check_table(value, node, path)
+            else:
+                yield path, f"must be a table, not {_kind(value)}"
+
+
+def _check_whole(value: object, node: Whole, path: Path) -> Iterator[Mistake]:
+    if node.is_limit and value == UNLIMITED:
+        return
+    wanted = f"a whole number from {node.least} to {node.most}"
+    if node.is_limit:
+        wanted += f' or "{UNLIMITED}"'
+    if isinstance(value, bool) or not isinstance(value, int):
+        yield path, f"must be {wanted}, not {_kind(value)}"
+    elif not node.least <= value <= node.most:
+        yield path, f"must be {wanted}"
+
+
+def _check_table(value: Mapping[str, object], node: Table | Named, path: Path) -> Iterator[Mistake]:
+    if len(value) > NAMES_MAX:
+        yield path, f"has more than {NAMES_MAX} entries"
+        return
+    for key, inner in value.items():
+        match node:
+            case Table(fields=fields) if key in fields:
+                yield from check(inner, fields[key], (*path, key))
+            case Table(fields=fields):
+                yield (*path, key), f"is not known here; there are {_listed(tuple(fields))}"
+            case Named(pattern=pattern, entry=entry) if pattern.fullmatch(key):
+                yield from check(inner, entry, (*path, key))
+            case Named(what=what, pattern=pattern):
+                yield (*path, key), f"is not a name for a {what} ({pattern.pattern})"
+
+
+def plain(value: object) -> Value:
+    """A checked value as plain dicts, integers and strings."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    assert isinstance(value, int | str)
+    return value if isinstance(value, str) else int(value)
+
+
+def _kind(value: object) -> str:
+    match value:
+        case bool():
+            return "true or false"
+        case int():
+            return "a whole number"
+        case float():
+            return "a number with a decimal point"
+        case str():
+            return "a string"
+        case None:
+            return "null"
+        case Mapping():
+            return "a table"
+        case list() | tuple():
+            return "an array"
+        case _:
+            return "a date or time"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(names)

@@ -1,0 +1,37 @@
+"""Taking secrets out of text that people will read: errors, notes, logs."""
+
+from __future__ import annotations
+
+import re
+
+HIDDEN = "[redacted]"
+
+_NAMED = (
+    r"(?:[\w-]*(?:api[-_]?key|access[-_]?key|secret|token|passw(?:or)?d|pwd|passphrase|credential"
+    r"|private[-_]?key|signature|cookie)[\w-]*)"
+)
+_PATTERNS = (
+    # The order matters: what stands in a header goes whole, before its parts are looked at.
+    (
+        re.compile(
+            r"(?i)((?:proxy-)?authorization[\"']?\s*[:=]\s*)(\"[^\"]*\"|'[^']*'|[^\r\n,}]+)"
+        ),
+        1,
+    ),
+    (re.compile(r"(?i)(\b(?:bearer|basic|digest|negotiate)\s+)[\w.~+/=:-]{6,}"), 1),
+    (re.compile(r"(?i)(\b[a-z][a-z0-9+.-]*://[^\s/:@]*:)[^\s@]+(?=@)"), 1),
+    (re.compile(rf"(?i)({_NAMED}[\"']?\s*[:=]\s*)(\"[^\"]*\"|'[^']*'|[^\s,;&\"'}}\])]+)"), 1),
+    (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|\Z)", re.S), 0),
+    (re.compile(r"\b(?:sk|pk|rk|wk|whsec|xox[abprs]|gh[pousr]|glpat)[-_][\w-]{8,}"), 0),
+    (re.compile(r"\bAKIA[0-9A-Z]{12,}\b"), 0),
+    (re.compile(r"\beyJ[\w-]{8,}\.[\w-]{4,}\.[\w-]*"), 0),
+)
+
+
+def redacted(text: str) -> str:
+    """The text without what looks like a secret, and storable: no NUL, no lone surrogates."""
+    text = text.replace("\x00", "\N{REPLACEMENT CHARACTER}")
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    for pattern, kept in _PATTERNS:
+        text = pattern.sub(rf"\1{HIDDEN}" if kept else HIDDEN, text)
+    return text

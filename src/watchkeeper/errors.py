@@ -1,0 +1,104 @@
+"""Every error this package raises on purpose.
+
+    WatchkeeperError
+    ├── NotFound          the caller named something that does not exist
+    ├── Conflict          the request was fine, the present state forbids it
+    │   ├── IllegalTransition
+    │   └── LeaseLost
+    ├── Invalid           the request itself is wrong; `problems` name each place
+    ├── Unauthorized      no key, or one that is not accepted
+    ├── Forbidden         the key's role or tenant does not reach this far
+    └── Unavailable       nothing is wrong with the request: try again
+        ├── Overloaded
+        └── CommitUnknown the connection broke while committing
+
+The branches are what a caller can do about it: look elsewhere, read again, fix
+the request, use another key, wait. Anything that is not a WatchkeeperError is a bug.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One mistake in a request: where it is, and what is wrong there."""
+
+    place: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}" if self.place else self.message
+
+
+class WatchkeeperError(Exception):
+    """Base class. `code` is public contract and never changes; the sentence may."""
+
+    code: ClassVar[str] = "error"
+
+    def __init__(self, message: str, **detail: str | int | bool | None) -> None:
+        super().__init__(message)
+        self.detail = detail
+
+
+class NotFound(WatchkeeperError):
+    code = "not_found"
+
+
+class Conflict(WatchkeeperError):
+    code = "conflict"
+
+
+class Invalid(WatchkeeperError):
+    code = "invalid"
+
+    def __init__(self, message: str, problems: Sequence[Problem] = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems)
+
+    @classmethod
+    def at(cls, place: str, message: str) -> Invalid:
+        return cls(f"{place}: {message}", [Problem(place, message)])
+
+
+class Unauthorized(WatchkeeperError):
+    code = "unauthorized"
+
+
+class Forbidden(WatchkeeperError):
+    code = "forbidden"
+
+
+class Unavailable(WatchkeeperError):
+    code = "unavailable"
+
+
+class IllegalTransition(Conflict):
+    code = "illegal_transition"
+
+    def __init__(self, machine: str, status: str, event: str) -> None:
+        super().__init__(
+            f"{machine} is {status}: it cannot {event}", machine=machine, status=status, event=event
+        )
+
+
+class LeaseLost(Conflict):
+    """Somebody else holds the message now, or it has ended; this result is dropped."""
+
+    code = "lease_lost"
+
+    def __init__(self, message_id: str) -> None:
+        super().__init__(f"the lease on message {message_id} is lost", message_id=message_id)
+
+
+class Overloaded(Unavailable):
+    code = "overloaded"
+
+
+class CommitUnknown(Unavailable):
+    """The connection was lost while COMMIT was under way: it may or may not have happened."""
+
+    code = "outcome_unknown"
