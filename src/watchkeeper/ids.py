@@ -29,3 +29,11 @@ def new_id() -> str:
     noise = _bits(74)
     text = f"{milliseconds:012x}7{noise >> 62:03x}{(noise & 0x3FFFFFFFFFFFFFFF) | 1 << 63:016x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def turned(id: str) -> str:
+    """The id beside this one, always the same: for what follows from it exactly once.
+
+    It keeps the time of the other, and differs in the last bit.
+    """
+    return f"{id[:-1]}{int(id[-1], 16) ^ 1:x}"

@@ -1,0 +1,31 @@
+"""Watchkeeper: the control plane for always-on agents.
+
+It decides when an agent may think, so that a storm of signals costs a handful of runs;
+it records why; and it never runs one twice.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from watchkeeper.app import App
+    from watchkeeper.results import Decision, Receipt, Run, Verdict
+
+__all__ = ["App", "Decision", "Receipt", "Run", "Verdict"]
+
+_HOME = {
+    "App": "watchkeeper.app",
+    "Decision": "watchkeeper.results",
+    "Receipt": "watchkeeper.results",
+    "Run": "watchkeeper.results",
+    "Verdict": "watchkeeper.results",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name when it is first asked for: the command line needs few of them."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'watchkeeper' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)

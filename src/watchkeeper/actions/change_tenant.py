@@ -1,0 +1,50 @@
+"""A tenant is told something new: its name, its tier, when it was installed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from watchkeeper.core.ids import TenantId
+from watchkeeper.core.ledger import Entry, Kind, Stage
+from watchkeeper.errors import NotFound
+from watchkeeper.ids import new_id
+from watchkeeper.store import ledger, tenant_facts, tenants
+from watchkeeper.store.database import Database
+from watchkeeper.store.json import dumps
+from watchkeeper.store.tenant_facts import TenantFacts
+
+FIELDS = ("installed_at", "name", "tier")
+
+
+def change_tenant(
+    db: Database, tenant_id: TenantId, changes: Mapping[str, str | int | None]
+) -> TenantFacts:
+    """Write what is named, leave the rest. A change that changes nothing is not recorded."""
+    assert set(changes) <= set(FIELDS)
+
+    def deed() -> TenantFacts:
+        with db.begin(tenant_id) as tx:
+            tenant = tenants.lock(tx)
+            old = tenant_facts.get(tx)
+            if old is None:
+                raise NotFound(f"there is no tenant {tenant_id}", tenant_id=tenant_id)
+            was = {name: getattr(old, name) for name in FIELDS}
+            new = {**was, **changes}
+            if new == was:
+                return old
+            tenant_facts.put(tx, **new)
+            changed = {name: [was[name], new[name]] for name in FIELDS if was[name] != new[name]}
+            entry = Entry(
+                entry_id=new_id(),
+                at=tx.now,
+                stage=Stage.SYSTEM,
+                kind=Kind.TENANT_CHANGED,
+                subject=tenant_id,
+                data=dumps({"changed": changed}),
+            )
+            ledger.append_and_save(tx, tenant, [entry])
+            changed_facts = tenant_facts.get(tx)
+            assert changed_facts is not None
+            return changed_facts
+
+    return db.retrying(deed)

@@ -1,0 +1,83 @@
+"""Why a decision went as it did, from its entry in the ledger alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from watchkeeper.core.explain import Check, Trail, trail
+from watchkeeper.core.ids import TenantId
+from watchkeeper.core.ledger import Kind, Recorded
+from watchkeeper.core.policy import rules_for
+from watchkeeper.core.time import to_iso
+from watchkeeper.core.verdict_record import read_case, read_verdict
+from watchkeeper.errors import NotFound
+from watchkeeper.moves.admission import decided_from
+from watchkeeper.results import Verdict, verdict_of
+from watchkeeper.store import ledger
+from watchkeeper.store.database import Database
+from watchkeeper.store.json import loads
+from watchkeeper.store.transaction import ReadTx
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A recorded verdict and the trail that leads to it."""
+
+    verdict: Verdict
+    trail: Trail
+    agrees: bool  # what was recorded follows from what was recorded with it
+
+    def to_json(self) -> dict[str, Any]:
+        """As the HTTP API gives it."""
+        earliest = self.trail.earliest_pass_at
+        return {
+            "verdict": self.verdict.to_json(),
+            "checks": [_check(check) for check in self.trail.checks],
+            "binding_check": self.trail.binding_check,
+            "earliest_pass_at": None if earliest is None else to_iso(earliest),
+            "smallest_change": self.trail.smallest_change,
+            "agrees": self.agrees,
+        }
+
+
+def _check(check: Check) -> dict[str, Any]:
+    return {
+        "name": check.name,
+        "compared": check.compared,
+        "threshold": check.threshold,
+        "source": check.source,
+        "outcome": check.outcome,
+        "compared_value": check.value,
+        "threshold_value": check.limit,
+    }
+
+
+def explain_decision(db: Database, tenant_id: TenantId, decision_id: str) -> Explanation:
+    """Decide a recorded case again, telling what each check saw. Changes nothing."""
+    with db.read(tenant_id) as tx:
+        found = _recorded(tx, decision_id)
+        data = loads(found.entry.data)
+        policy = db.policies.policy(tx, data["policy"]["version"])
+    rules = rules_for(policy, tenant_id, data["tenant"]["tier"])
+    walked = trail(read_case(data, rules))
+    return Explanation(
+        verdict=verdict_of(decided_from(found)),
+        trail=walked,
+        agrees=walked.verdict == read_verdict(data),
+    )
+
+
+def _recorded(tx: ReadTx, decision_id: str) -> Recorded:
+    found = ledger.by_ids(tx, [decision_id]).get(decision_id) if _is_id(decision_id) else None
+    if found is None or found.entry.kind is not Kind.VERDICT:
+        raise NotFound(f"there is no decision {decision_id}", decision_id=decision_id)
+    return found
+
+
+def _is_id(text: str) -> bool:
+    try:
+        return str(UUID(text)) == text
+    except ValueError:
+        return False

@@ -1,0 +1,18 @@
+"""Triggers came in: each gets its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from watchkeeper.actions.admit import Admission
+from watchkeeper.core.admission import Event
+from watchkeeper.core.ids import DecisionId, TenantId
+from watchkeeper.ids import new_id
+from watchkeeper.moves.admission import Asked, Decided
+
+
+def fire_triggers(
+    admission: Admission, tenant_id: TenantId, events: Sequence[Event]
+) -> list[Decided]:
+    """One answer per event, in order."""
+    return admission.admit(tenant_id, [Asked(DecisionId(new_id()), event) for event in events])

@@ -1,0 +1,61 @@
+"""Signals came in: each is stored, and asks for a run of its account."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from watchkeeper.actions.admit import Admission
+from watchkeeper.core.admission import Event
+from watchkeeper.core.ids import AccountId, DecisionId, SignalId, TenantId
+from watchkeeper.core.time import Instant
+from watchkeeper.ids import new_id
+from watchkeeper.moves.admission import Asked, Decided
+from watchkeeper.store.signals import Signal
+
+SIGNAL_ARRIVED = "SIGNAL_ARRIVED"
+
+
+@dataclass(frozen=True, slots=True)
+class NewSignal:
+    """A signal as its sender gives it. `data` is JSON text; a missing id is made for it."""
+
+    account_id: AccountId
+    type: str
+    signal_id: SignalId | None = None
+    occurred_at: Instant | None = None
+    idempotency_key: str | None = None
+    correlation_id: str | None = None
+    data: str = "{}"
+
+
+def ingest_signals(
+    admission: Admission, tenant_id: TenantId, signals: Sequence[NewSignal]
+) -> list[tuple[SignalId, Decided]]:
+    """Store each signal unless it is a repeat, and answer its SIGNAL_ARRIVED, in order."""
+    asked = [_asked(signal) for signal in signals]
+    decided = admission.admit(tenant_id, asked)
+    return [
+        (SignalId(one.event.signal_id or ""), answer)
+        for one, answer in zip(asked, decided, strict=True)
+    ]
+
+
+def _asked(new: NewSignal) -> Asked:
+    signal_id = new.signal_id or SignalId(new_id())
+    event = Event(
+        account_id=new.account_id,
+        trigger_type=SIGNAL_ARRIVED,
+        idempotency_key=new.idempotency_key or signal_id,
+        correlation_id=new.correlation_id,
+        signal_id=signal_id,
+    )
+    signal = Signal(
+        signal_id=signal_id,
+        account_id=new.account_id,
+        type=new.type,
+        occurred_at=new.occurred_at,
+        correlation_id=new.correlation_id,
+        data=new.data,
+    )
+    return Asked(DecisionId(new_id()), event, signal)

@@ -1,0 +1,55 @@
+"""A kill switch is thrown or released; every later verdict and handler call sees it."""
+
+from __future__ import annotations
+
+from watchkeeper.core.ids import SYSTEM, TenantId
+from watchkeeper.core.ledger import Entry, Kind, Stage
+from watchkeeper.errors import Invalid
+from watchkeeper.ids import new_id
+from watchkeeper.store import kill_switches, ledger, tenants
+from watchkeeper.store.database import Database
+from watchkeeper.store.json import dumps
+
+WHOLE = ("all", "tenant")
+SCOPES = ("all", "tenant", "connector", "trigger", "tier", "action")
+
+
+def set_kill_switch(
+    db: Database,
+    tenant_id: TenantId,
+    scope: str,
+    target: str | None,
+    *,
+    on: bool,
+    reason: str,
+    set_by: str,
+) -> None:
+    """Throw or release one. `all` belongs to the system, the others to a tenant or to all."""
+    if scope not in SCOPES:
+        raise Invalid.at("scope", f"must be one of {', '.join(SCOPES)}")
+    if (scope in WHOLE) != (target is None):
+        raise Invalid.at("id", "must be absent" if scope in WHOLE else "is required")
+    if scope == "all":
+        tenant_id = SYSTEM
+
+    def deed() -> None:
+        with db.begin(tenant_id) as tx:
+            if tenant_id == SYSTEM:
+                tenants.create(tx, name=None, tier=None, installed_at=None)
+            tenant = tenants.lock(tx)
+            if on:
+                kill_switches.turn_on(tx, scope, target or "", reason=reason, set_by=set_by)
+            else:
+                kill_switches.turn_off(tx, scope, target or "")
+            data = {"id": target, "on": on, "reason": reason, "scope": scope, "set_by": set_by}
+            entry = Entry(
+                entry_id=new_id(),
+                at=tx.now,
+                stage=Stage.SYSTEM,
+                kind=Kind.KILL_SWITCH_SET,
+                subject=f"{scope}:{target}" if target else scope,
+                data=dumps(data),
+            )
+            ledger.append_and_save(tx, tenant, [entry])
+
+    db.retrying(deed)

@@ -1,0 +1,179 @@
+"""The audit: every invariant is asked of the live database, tenant by tenant.
+
+It reads only, a statement at a time, looks at a bounded number of the newest entries of
+each tenant, and reports a bounded number of rows for each invariant. An empty finding
+means that the invariant holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from watchkeeper.core.admission import ENGINE
+from watchkeeper.core.ids import TenantId
+from watchkeeper.core.ledger import Recorded
+from watchkeeper.core.policy import TenantRules, retention_days, rules_for
+from watchkeeper.core.time import DAY, MINUTE, Instant
+from watchkeeper.core.verdict_record import read_verdict, recompute
+from watchkeeper.store import ledger, questions, tenants
+from watchkeeper.store.database import Database
+from watchkeeper.store.json import loads
+from watchkeeper.store.questions import QUESTIONS, ROWS_MAX, Scope
+from watchkeeper.store.transaction import ReadTx
+
+ENTRIES_MAX = 1_000_000
+"""Of each tenant the newest so many entries are looked at."""
+
+RECOMPUTE_MAX = 10_000
+"""Of each tenant the newest so many verdicts are decided again."""
+
+PAGE = 500
+GRACE_US = 10 * MINUTE
+"""How long a lease may be over before somebody should have noticed."""
+
+RECOMPUTED = "verdicts_recompute"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One invariant and the rows that break it; none of them means that it holds."""
+
+    invariant: str
+    holds: str  # what must be true, in a sentence
+    rows: tuple[Mapping[str, object], ...]
+
+    @property
+    def is_clean(self) -> bool:
+        return not self.rows
+
+
+def verify(
+    db: Database,
+    tenants: Sequence[TenantId] | None = None,
+    *,
+    recompute_max: int | None = RECOMPUTE_MAX,
+    entries_max: int = ENTRIES_MAX,
+    grace_us: int = GRACE_US,
+) -> list[Finding]:
+    """A finding for each invariant, over the tenants named or all. `None` recomputes all."""
+    broken: dict[str, list[dict[str, object]]] = {q.name: [] for q in QUESTIONS}
+    broken[RECOMPUTED] = []
+    limit = entries_max if recompute_max is None else recompute_max
+    for tenant_id in _every_tenant(db) if tenants is None else tenants:
+        with db.read(tenant_id) as tx:
+            rules = _Rules(db, tx)
+            scope = _scope(db, tx, entries_max, grace_us)
+            ruled = _as_rows(rules, questions.ruled_by(tx, scope.after_seq))
+            for question in QUESTIONS:
+                rows = questions.ask(tx, question, scope, ruled)
+                _add(broken[question.name], tenant_id, rows)
+        _add(broken[RECOMPUTED], tenant_id, _not_recomputed(db, tenant_id, limit))
+    told = {q.name: q.holds for q in QUESTIONS}
+    told[RECOMPUTED] = "a recorded verdict follows from what was recorded with it"
+    return [Finding(name, told[name], tuple(rows)) for name, rows in broken.items()]
+
+
+def _every_tenant(db: Database) -> list[TenantId]:
+    with db.read_system() as tx:
+        return tenants.all_ids(tx)
+
+
+def _add(
+    found: list[dict[str, object]], tenant_id: TenantId, rows: Sequence[dict[str, object]]
+) -> None:
+    found.extend({"tenant_id": tenant_id, **row} for row in rows[: ROWS_MAX - len(found)])
+
+
+def _scope(db: Database, tx: ReadTx, entries_max: int, grace_us: int) -> Scope:
+    after_seq, after_at = questions.place_before_newest(tx, entries_max)
+    kept_us = retention_days(db.policies.current(tx)) * DAY
+    return Scope(
+        tenant_id=tx.tenant_id,
+        after_seq=after_seq,
+        after_at=after_at,
+        kept_since=Instant(tx.now - kept_us),
+        stale_before=Instant(tx.now - grace_us),
+    )
+
+
+class _Rules:
+    """The rules of one tenant by policy version and tier, each resolved once."""
+
+    def __init__(self, db: Database, tx: ReadTx) -> None:
+        self._db = db
+        self._tx = tx
+        self._found: dict[tuple[int, str | None], TenantRules] = {}
+
+    def of(self, version: int, tier: str | None) -> TenantRules:
+        found = self._found.get((version, tier))
+        if found is None:
+            policy = self._db.policies.policy(self._tx, version)
+            found = self._found[version, tier] = rules_for(policy, self._tx.tenant_id, tier)
+        return found
+
+
+def _as_rows(rules: _Rules, used: Sequence[tuple[int, str | None]]) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for version, tier in used:
+        resolved = rules.of(version, tier)
+        for name, rule in resolved.triggers.items():
+            rows.append(
+                {
+                    "account_cap": rule.account_cap,
+                    "budget": resolved.run_budget_per_day,
+                    "cooldown": rule.cooldown_us,
+                    "tenant_cap": rule.tenant_cap,
+                    "tier": tier or "",
+                    "trigger_type": name,
+                    "ttl": resolved.idempotency_ttl_us,
+                    "version": version,
+                }
+            )
+    return rows
+
+
+def _not_recomputed(db: Database, tenant_id: TenantId, limit: int) -> list[dict[str, object]]:
+    """The newest verdicts that do not follow from their entries, a page at a time."""
+    found: list[dict[str, object]] = []
+    before: int | None = None
+    while limit > 0 and len(found) < ROWS_MAX:
+        with db.read(tenant_id) as tx:
+            page = ledger.newest(tx, {"kind": "verdict"}, before=before, limit=min(PAGE, limit))
+            found.extend(_disagreements(_Rules(db, tx), page))
+        if not page:
+            break
+        before = page[-1].seq
+        limit -= len(page)
+    return found
+
+
+def _disagreements(rules: _Rules, page: Sequence[Recorded]) -> Iterator[dict[str, object]]:
+    for recorded in page:
+        data = loads(recorded.entry.data)
+        if data["engine"] != ENGINE:
+            continue  # an older engine may have judged otherwise
+        said = disagreement(data, recorded, rules.of(_version(data), data["tenant"]["tier"]))
+        if said is not None:
+            yield {"decision_id": recorded.entry.entry_id, "seq": recorded.seq, "why": said}
+
+
+def _version(data: Mapping[str, Any]) -> int:
+    return int(data["policy"]["version"])
+
+
+def disagreement(data: dict[str, Any], recorded: Recorded, rules: TenantRules) -> str | None:
+    """How an entry differs from what its own content gives; None when it does not."""
+    entry, verdict = recorded.entry, read_verdict(data)
+    again = recompute(data, rules)
+    if again != verdict:
+        return f"recorded {verdict}, recomputed {again}"
+    columns = (entry.result, entry.reason, entry.at, entry.subject, entry.trigger_type)
+    event = data["event"]
+    inside = (verdict.result, verdict.reason, data["now"])
+    if columns != (*inside, event["account_id"], event["trigger_type"]):
+        return f"columns say {columns}"
+    if (entry.policy_version, rules.policy_hash) != (_version(data), data["policy"]["hash"]):
+        return f"policy {entry.policy_version} is not the one in the entry"
+    return None

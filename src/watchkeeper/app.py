@@ -1,0 +1,284 @@
+"""The door for Python programs: one object that holds the database and your handlers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from watchkeeper import inputs
+from watchkeeper.actions.admit import Admission
+from watchkeeper.actions.advance_clock import Advanced, advance_clock, clock_now
+from watchkeeper.actions.apply_policy import apply_policy
+from watchkeeper.actions.change_account import AccountChange, change_account
+from watchkeeper.actions.dispatch import drain
+from watchkeeper.actions.explain_decision import Explanation, explain_decision
+from watchkeeper.actions.fire_triggers import fire_triggers
+from watchkeeper.actions.ingest_signals import ingest_signals
+from watchkeeper.actions.locate_tenant import tenant_of_decision
+from watchkeeper.actions.set_kill_switch import set_kill_switch
+from watchkeeper.actions.set_schedule import NewSchedule, remove_schedule, set_schedule
+from watchkeeper.actions.topics import register_decision, register_own
+from watchkeeper.core.ids import SYSTEM, AccountId, ScheduleId, TenantId
+from watchkeeper.core.policy import Policy, delivery_for
+from watchkeeper.core.schedule import CatchUp
+from watchkeeper.core.time import to_datetime
+from watchkeeper.handlers.registry import Registry
+from watchkeeper.results import Receipt, Verdict, verdict_of
+from watchkeeper.store import clock
+from watchkeeper.store.database import AnyEngine, Database, open_database
+from watchkeeper.store.migrations import upgrade
+from watchkeeper.store.outbox import NAMESPACE
+from watchkeeper.store.schedules import Schedule
+from watchkeeper.workers import Workers, WorkerSettings
+
+AUTHOR = "python"
+
+H = TypeVar("H", bound=Callable[..., Any])
+
+
+class Clock:
+    """The database's clock. Where it is virtual, time passes when you say so."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    def now(self) -> datetime:
+        return to_datetime(clock_now(self._app.db)[0])
+
+    def advance(self, seconds: float = 0, **more: float) -> Advanced:
+        """Move on by `seconds`, `minutes`, `hours`, `days`; deliver what falls due on the way."""
+        span = timedelta(seconds=seconds, **more)
+        return advance_clock(self._app.db, span.total_seconds(), self._app.drain)
+
+
+class App:
+    """Watchkeeper in your program: trigger, signal, explain; decide and work with `run`.
+
+    `url` is sqlite:///FILE, sqlite:// (in memory) or postgresql://…, or a SQLAlchemy engine
+    of yours, whose database is then used. A missing schema is made, and a tenant is made on
+    its first use.
+    """
+
+    def __init__(
+        self,
+        url: str | AnyEngine = "sqlite:///watchkeeper.db",
+        *,
+        virtual_clock: bool = False,
+        migrate: bool = True,
+        pool_size: int = 16,
+    ) -> None:
+        self.db: Database = open_database(url, pool_size=pool_size)
+        if migrate:
+            upgrade(self.db.writer)
+        if virtual_clock:
+            with self.db.begin(SYSTEM) as tx:
+                clock.start(tx)
+        self.admission = Admission(self.db, makes_tenants=True)
+        self.registry = Registry(lambda topic: delivery_for(self.db.policies.latest(), topic))
+        register_own(self.registry, self.admission)
+        self.clock = Clock(self)
+        self._workers: Workers | None = None
+
+    # -- your code --------------------------------------------------------------------
+
+    def decision(self, handler: H) -> H:
+        """Register the function, sync or async, that is called once for each ALLOW."""
+        register_decision(self.registry, handler)
+        return handler
+
+    def on(self, topic: str, *, namespace: str = NAMESPACE) -> Callable[[H], H]:
+        """Register the function that delivers messages of a topic of yours."""
+
+        def register(handler: H) -> H:
+            self.registry.handle(topic, handler, namespace=namespace)
+            return handler
+
+        return register
+
+    # -- asking for runs ------------------------------------------------------------
+
+    def trigger(
+        self,
+        tenant_id: str,
+        account_id: str,
+        trigger_type: str,
+        *,
+        idempotency_key: str,
+        scheduled_at: datetime | str | None = None,
+        correlation_id: str | None = None,
+        action_saturation_score: float | None = None,
+    ) -> Verdict:
+        """Ask for a decision run of an account. The answer is committed when it returns."""
+        event = _given(
+            account_id=account_id,
+            trigger_type=trigger_type,
+            idempotency_key=idempotency_key,
+            scheduled_at=_iso(scheduled_at),
+            correlation_id=correlation_id,
+            action_saturation_score=action_saturation_score,
+        )
+        return self.trigger_many(tenant_id, [event])[0]
+
+    def trigger_many(self, tenant_id: str, events: Sequence[Mapping[str, object]]) -> list[Verdict]:
+        """Ask for many at once: one answer each, in order. One wrong event refuses them all."""
+        tenant = TenantId(inputs.parse_tenant_id(tenant_id))
+        decided = fire_triggers(self.admission, tenant, inputs.parse_triggers(events))
+        return [verdict_of(one) for one in decided]
+
+    def signal(
+        self,
+        tenant_id: str,
+        account_id: str,
+        type: str,
+        *,
+        signal_id: str | None = None,
+        occurred_at: datetime | str | None = None,
+        idempotency_key: str | None = None,
+        correlation_id: str | None = None,
+        data: Mapping[str, Any] | None = None,
+    ) -> Receipt:
+        """Hand in a piece of news about an account: it is kept, and may wake the agent."""
+        signal = _given(
+            account_id=account_id,
+            type=type,
+            signal_id=signal_id,
+            occurred_at=_iso(occurred_at),
+            idempotency_key=idempotency_key,
+            correlation_id=correlation_id,
+            data=None if data is None else dict(data),
+        )
+        return self.signal_many(tenant_id, [signal])[0]
+
+    def signal_many(self, tenant_id: str, signals: Sequence[Mapping[str, object]]) -> list[Receipt]:
+        tenant = TenantId(inputs.parse_tenant_id(tenant_id))
+        received = ingest_signals(self.admission, tenant, inputs.parse_signals(signals))
+        return [Receipt(signal_id, verdict_of(decided)) for signal_id, decided in received]
+
+    def account(
+        self,
+        tenant_id: str,
+        account_id: str,
+        *,
+        posture: str | None = None,
+        lifecycle_state: str | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> list[Verdict]:
+        """Tell an account something new. A change of posture or lifecycle state is a trigger."""
+        tenant = TenantId(inputs.parse_tenant_id(tenant_id))
+        given = _given(
+            posture=posture,
+            lifecycle_state=lifecycle_state,
+            attributes=None if attributes is None else dict(attributes),
+        )
+        told = inputs.parse(inputs.AccountIn, given)
+        name = inputs.parse_account_id(account_id)
+        change = AccountChange(told.posture, told.lifecycle_state, told.attributes)
+        decided = change_account(self.admission, tenant, AccountId(name), change)
+        return [verdict_of(one) for one in decided]
+
+    # -- standing orders ----------------------------------------------------------------
+
+    def apply_policy(
+        self, document: str | Mapping[str, object], *, reason: str, author: str = AUTHOR
+    ) -> Policy:
+        """Put a policy in force (TOML text, or a mapping) for every later decision."""
+        return apply_policy(self.db, document, author=author, reason=reason)
+
+    def schedule(
+        self,
+        tenant_id: str,
+        schedule_id: str,
+        *,
+        trigger_type: str,
+        cron: str,
+        timezone: str = "UTC",
+        account_id: str | None = None,
+        catch_up: str = "fire_once",
+        spread_seconds: int | None = None,
+    ) -> Schedule:
+        """Fire a trigger by the calendar: for one account, or for all of the tenant."""
+        given = _given(
+            trigger_type=trigger_type,
+            cron=cron,
+            timezone=timezone,
+            account_id=account_id,
+            catch_up=catch_up,
+            spread_seconds=spread_seconds,
+        )
+        new = inputs.parse(inputs.ScheduleIn, given)
+        tenant = TenantId(inputs.parse_tenant_id(tenant_id))
+        self.admission.ensure_tenant(tenant)
+        return set_schedule(
+            self.db,
+            tenant,
+            ScheduleId(inputs.parse_id(schedule_id, "schedule_id")),
+            NewSchedule(
+                trigger_type=new.trigger_type,
+                cron=new.cron,
+                timezone=new.timezone,
+                account_id=None if new.account_id is None else AccountId(new.account_id),
+                catch_up=CatchUp(new.catch_up),
+                spread_seconds=new.spread_seconds,
+            ),
+        )
+
+    def unschedule(self, tenant_id: str, schedule_id: str) -> None:
+        remove_schedule(self.db, TenantId(tenant_id), ScheduleId(schedule_id))
+
+    def kill(
+        self,
+        scope: str,
+        id: str | None = None,
+        *,
+        reason: str,
+        tenant_id: str = SYSTEM,
+        on: bool = True,
+    ) -> None:
+        """Throw a kill switch (or release it with `on=False`), for a tenant or for all."""
+        set_kill_switch(
+            self.db, TenantId(tenant_id), scope, id, on=on, reason=reason, set_by=AUTHOR
+        )
+
+    # -- looking back --------------------------------------------------------------------
+
+    def explain(self, decision_id: str, *, tenant_id: str | None = None) -> Explanation:
+        """Why a decision went as it did: every check, what it compared, and which one bound."""
+        owner = tenant_of_decision(self.db, decision_id) if tenant_id is None else tenant_id
+        return explain_decision(self.db, TenantId(owner), decision_id)
+
+    # -- working --------------------------------------------------------------------------
+
+    def drain(self) -> Counter[str]:
+        """Deliver everything that is due, in this thread, and say how much that was."""
+        return drain(self.db, self.registry)
+
+    def start_workers(self, settings: WorkerSettings | None = None) -> Workers:
+        """Deliver in the background from now on, until `close`."""
+        if self._workers is None:
+            self._workers = Workers(self.db, self.registry, settings)
+            self._workers.start()
+        return self._workers
+
+    def run(self, *, host: str = "127.0.0.1", port: int = 8484) -> None:
+        """Serve the HTTP API and work, in this process, until it is told to stop."""
+        from watchkeeper.http.server import serve_app
+
+        serve_app(self, host=host, port=port)
+
+    def close(self) -> None:
+        """Finish or give back what is under way, and let go of the database."""
+        if self._workers is not None:
+            self._workers.stop()
+            self._workers = None
+        self.db.close()
+
+
+def _given(**values: object) -> dict[str, object]:
+    """What was said: an argument left at None was not."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _iso(moment: datetime | str | None) -> str | None:
+    return moment.isoformat() if isinstance(moment, datetime) else moment

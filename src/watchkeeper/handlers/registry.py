@@ -1,0 +1,159 @@
+"""Who delivers which topic, and how an attempt goes: prepare, call, finish.
+
+A topic has either a function that is called for each message, or one that takes a whole
+batch. Around the former, `prepare` runs once for a batch before its messages are handed
+out, and `finish` once for those that have ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+from watchkeeper.core import delivery
+from watchkeeper.core.delivery import AttemptResult, Delivered, DeliveryRule
+from watchkeeper.core.ids import MessageId
+from watchkeeper.handlers.results import Reject, Retry
+from watchkeeper.moves.lose_messages import OnLost
+from watchkeeper.store.database import Database
+from watchkeeper.store.leases import Message
+from watchkeeper.store.outbox import NAMESPACE
+
+BATCH_MAX = 100
+"""Messages that a batch function is given at once, unless it says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotStarted:
+    """The worker stopped before the handler was called: the attempt is given back."""
+
+
+class Ended(NamedTuple):
+    """One attempt that is over, as far as this worker knows."""
+
+    message: Message
+    argument: Any  # what `prepare` made of it
+    result: AttemptResult | NotStarted
+    value: Any = None  # what the handler returned
+
+
+Call: TypeAlias = Callable[[Any], Any]
+Deliver: TypeAlias = Callable[[Database, list[Message]], Sequence[AttemptResult]]
+Prepare: TypeAlias = Callable[[Database, Sequence[Message]], Mapping[MessageId, Any]]
+"""By message, what `call` is given; or an `Ended`, which is finished without a call."""
+Finish: TypeAlias = Callable[[Database, Sequence[Ended]], set[MessageId]]
+"""Writes the ends; the ids of those that were still held."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topic:
+    """How the messages of one topic are delivered."""
+
+    namespace: str
+    name: str
+    call: Call | None = None
+    deliver: Deliver | None = None
+    prepare: Prepare | None = None
+    finish: Finish | None = None
+    batch_max: int = BATCH_MAX
+
+    @property
+    def is_async(self) -> bool:
+        return self.call is not None and _is_async(self.call)
+
+
+class Registry:
+    """The handlers of this process, the rules of their topics, and who hears of losses."""
+
+    def __init__(self, rule_for: Callable[[str], DeliveryRule]) -> None:
+        self.rule_for = rule_for
+        self._topics: dict[tuple[str, str], Topic] = {}
+        self.on_lost: dict[tuple[str, str], OnLost] = {}
+
+    def handle(
+        self,
+        name: str,
+        call: Call,
+        *,
+        namespace: str = NAMESPACE,
+        prepare: Prepare | None = None,
+        finish: Finish | None = None,
+    ) -> None:
+        """Call a function for each message. It may be `async`."""
+        topic = Topic(namespace=namespace, name=name, call=call, prepare=prepare, finish=finish)
+        self._topics[namespace, name] = topic
+
+    def handle_batch(
+        self, name: str, deliver: Deliver, *, namespace: str = NAMESPACE, batch_max: int = BATCH_MAX
+    ) -> None:
+        """Call a function for many messages at once; it answers for each, in order."""
+        topic = Topic(namespace=namespace, name=name, deliver=deliver, batch_max=batch_max)
+        self._topics[namespace, name] = topic
+
+    def when_lost(self, name: str, hook: OnLost, *, namespace: str = NAMESPACE) -> None:
+        """Tell of each message that died or was discarded, in the transaction of that."""
+        self.on_lost[namespace, name] = hook
+
+    def __iter__(self) -> Iterator[Topic]:
+        return iter(list(self._topics.values()))
+
+    def __contains__(self, key: tuple[str, str]) -> bool:
+        return key in self._topics
+
+    def of(self, message: Message) -> Topic:
+        return self._topics[message.namespace, message.topic]
+
+
+def attempt(call: Call, argument: object) -> tuple[AttemptResult, object]:
+    """Call a handler once. Whatever it raises is an answer, `SystemExit` too."""
+    try:
+        value = call(argument)
+    except BaseException as error:
+        return result_of(error), None
+    return _DELIVERED, value
+
+
+async def attempt_async(
+    call: Call, argument: object, timeout_seconds: float | None = None
+) -> tuple[AttemptResult, object]:
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            value = await call(argument)
+    except BaseException as error:
+        return result_of(error), None
+    return _DELIVERED, value
+
+
+def result_of(error: BaseException) -> AttemptResult:
+    """What an exception of a handler says about its attempt."""
+    match error:
+        case Retry():
+            return delivery.Retry(str(error), error.after)
+        case Reject():
+            return delivery.Reject(str(error))
+        case _:
+            return delivery.Retry(f"{type(error).__name__}: {error}")
+
+
+def attempt_batch(topic: Topic, db: Database, messages: list[Message]) -> list[Ended]:
+    """Deliver a batch; one that fails as a whole fails for each of its messages."""
+    assert topic.deliver is not None
+    try:
+        results = list(topic.deliver(db, messages))
+        if len(results) != len(messages):
+            raise ValueError(f"{len(results)} answers for {len(messages)} messages")
+    except BaseException as error:
+        results = [result_of(error)] * len(messages)
+    return [Ended(m, m, result) for m, result in zip(messages, results, strict=True)]
+
+
+_DELIVERED = Delivered()
+
+
+def _is_async(call: Call) -> bool:
+    return inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(
+        getattr(call, "__call__", None)  # noqa: B004 - an object whose call is async
+    )

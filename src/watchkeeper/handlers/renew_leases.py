@@ -1,0 +1,85 @@
+"""Holding on to messages whose handlers run for long.
+
+Leases are renewed at a third of their length, from a thread and over a connection that
+no handler can keep busy. A lease that was lost nevertheless is remembered, so that the
+worker drops the result instead of offering it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from watchkeeper.core.ids import MessageId
+from watchkeeper.core.time import SECOND
+from watchkeeper.store import outbox_settle
+from watchkeeper.store.database import Database
+from watchkeeper.store.leases import Message, Queue
+from watchkeeper.store.outbox_claim import lock_slots
+
+RENEWED_MAX = 1_000
+"""Leases renewed in one transaction."""
+
+
+class Hold(NamedTuple):
+    message: Message
+    lease_us: int
+    renewed: float  # on the process's monotonic clock, before it was asked for
+    until: float | None  # not renewed beyond: the handler's time is over
+    is_counted: bool
+
+
+class Leases:
+    """What this process holds. The dispatcher adds and drops; one thread renews."""
+
+    def __init__(self) -> None:
+        self._held: dict[MessageId, Hold] = {}
+        self.lost: set[MessageId] = set()
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def hold(
+        self, messages: Iterable[Message], queue: Queue, since: float, timeout_us: int | None
+    ) -> None:
+        until = None if timeout_us is None else since + timeout_us / SECOND
+        counted = queue.total is not None
+        for m in messages:
+            self._held[m.id] = Hold(m, queue.lease_us, since, until, counted)
+
+    def drop(self, ids: Iterable[MessageId]) -> None:
+        held, lost = self._held, self.lost
+        for id in ids:
+            held.pop(id, None)
+            if lost:
+                lost.discard(id)
+
+    def renew_due(self, db: Database, now: float | None = None) -> int:
+        """Renew what is a third through its lease; how many were lost."""
+        now = time.monotonic() if now is None else now
+        due = [hold for hold in list(self._held.values()) if _is_due(hold, now)]
+        lost = 0
+        for start in range(0, len(due), RENEWED_MAX):
+            lost += self._renew(db, due[start : start + RENEWED_MAX], now)
+        return lost
+
+    def _renew(self, db: Database, holds: Sequence[Hold], now: float) -> int:
+        counted = {(h.message.namespace, h.message.topic) for h in holds if h.is_counted}
+        asked = [(hold.message, hold.lease_us) for hold in holds]
+        with db.begin_system() as tx:
+            lock_slots(tx, [Queue(*key, 0, 0, 0, total=0) for key in sorted(counted)])
+            renewed, lost = outbox_settle.renew(tx, asked)
+        for hold in holds:
+            id = hold.message.id
+            if id in renewed and id in self._held:
+                self._held[id] = hold._replace(renewed=now)
+            elif id in lost and self._held.pop(id, None) is not None:
+                self.lost.add(id)
+        return len(lost)
+
+
+def _is_due(hold: Hold, now: float) -> bool:
+    if hold.until is not None and now >= hold.until:
+        return False
+    return now - hold.renewed >= hold.lease_us / (3 * SECOND)

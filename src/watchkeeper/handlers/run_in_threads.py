@@ -1,0 +1,211 @@
+"""How claimed messages reach code: threads that are started as they are needed.
+
+Messages wait in a deque from which threads help themselves; nothing is allocated for a
+message but its end. A handler that returns at once keeps one thread busy with thousands
+of messages a second; one that blocks brings up more threads, up to the topic's limit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from watchkeeper.handlers.registry import (
+    Ended,
+    NotStarted,
+    Topic,
+    attempt,
+    attempt_async,
+    attempt_batch,
+)
+from watchkeeper.store.database import Database
+from watchkeeper.store.leases import Message
+
+IDLE_SECONDS_MAX = 30.0
+"""A thread that found nothing to do for this long ends."""
+
+_LOOK_SECONDS = 0.01
+
+Piece: TypeAlias = tuple[Message, Any] | list[Message]
+"""A message and what its handler is called with; or a batch."""
+
+
+class Crew:
+    """The threads of one topic. All methods but the threads' own belong to the dispatcher."""
+
+    def __init__(self, topic: Topic, db: Database, loop: LoopThread, wake: Callable[[], None]):
+        self.topic = topic
+        self.threads_max = 1
+        self.timeout_seconds: float | None = None  # only a coroutine can be cut short
+        self._db = db
+        self._loop = loop
+        self._wake = wake
+        self._waiting: deque[Piece] = deque()
+        self._ended: deque[Ended] = deque()
+        self._arrival = threading.Condition()
+        self._idle = 0
+        self._threads = 0
+        self._ended_count = 0
+        self._seen_count = -1
+        self.held = 0  # started or waiting here, not yet taken as ended
+
+    def start(self, pieces: Sequence[Piece]) -> None:
+        """Hand over messages. They are begun in order."""
+        self.held += sum(len(piece) if isinstance(piece, list) else 1 for piece in pieces)
+        if self.topic.is_async:
+            self._loop.call(self._begin_async, pieces)
+            return
+        with self._arrival:
+            self._waiting.extend(pieces)
+            self._arrival.notify(min(len(pieces), self._idle))
+            if self._idle == 0 and self._threads == 0:
+                self._add_threads(1)
+
+    def grow(self) -> bool:
+        """Add threads where messages wait and none has ended since the last look.
+
+        Whether messages still wait, so that another look is worth its while.
+        """
+        if not self._waiting:
+            return False
+        count, self._seen_count = self._seen_count, self._ended_count
+        if count == self._ended_count:
+            with self._arrival:
+                wanted = min(len(self._waiting), max(1, self._threads))
+                self._add_threads(min(wanted, self.threads_max - self._threads))
+        return True
+
+    def take(self) -> list[Ended]:
+        """The attempts that have ended since."""
+        taken = []
+        while self._ended:
+            taken.append(self._ended.popleft())
+        self.held -= len(taken)
+        return taken
+
+    def abandon(self) -> None:
+        """What was not begun ends as not started."""
+        while True:
+            try:
+                piece = self._waiting.popleft()
+            except IndexError:
+                return
+            if isinstance(piece, list):
+                self._ended.extend([Ended(m, m, NotStarted()) for m in piece])
+            else:
+                self._ended.append(Ended(piece[0], piece[1], NotStarted()))
+
+    def dismiss(self) -> None:
+        """Let idle threads go; one that is in a handler goes when that returns."""
+        with self._arrival:
+            self._threads = -1
+            self._arrival.notify_all()
+
+    # -- in the threads ---------------------------------------------------------------
+
+    def _add_threads(self, count: int) -> None:
+        for _ in range(count):
+            self._threads += 1
+            name = f"watchkeeper {self.topic.name}"
+            threading.Thread(target=self._work, name=name, daemon=True).start()
+
+    def _work(self) -> None:
+        waiting, ended, call = self._waiting, self._ended, self.topic.call
+        while True:
+            try:
+                piece = waiting.popleft()
+            except IndexError:
+                if not self._await_arrival():
+                    return
+                continue
+            if isinstance(piece, list):
+                ended.extend(attempt_batch(self.topic, self._db, piece))
+            else:
+                assert call is not None
+                message, argument = piece
+                result, value = attempt(call, argument)
+                ended.append(Ended(message, argument, result, value))
+            self._ended_count += 1
+            if not waiting:
+                self._wake()
+
+    def _await_arrival(self) -> bool:
+        with self._arrival:
+            if self._waiting:
+                return True
+            if self._threads < 0:
+                return False
+            self._idle += 1
+            came = self._arrival.wait(IDLE_SECONDS_MAX)
+            self._idle -= 1
+            if self._threads < 0:
+                return bool(self._waiting)
+            if not came and not self._waiting:
+                self._threads -= 1
+                return False
+            return True
+
+    # -- on the event loop --------------------------------------------------------------
+
+    def _begin_async(self, pieces: Sequence[Piece]) -> None:
+        for piece in pieces:
+            assert not isinstance(piece, list)
+            self._loop.spawn(self._attempt_async(*piece))
+
+    async def _attempt_async(self, message: Message, argument: object) -> None:
+        assert self.topic.call is not None
+        result, value = await attempt_async(self.topic.call, argument, self.timeout_seconds)
+        self._ended.append(Ended(message, argument, result, value))
+        self._ended_count += 1
+        self._wake()
+
+
+class LoopThread:
+    """One event loop in a thread of its own, started when the first async handler needs it."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._running: set[asyncio.Task[None]] = set()
+
+    def call(self, deed: Callable[..., None], *arguments: object) -> None:
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._thread = threading.Thread(
+                target=self._loop.run_forever, name="watchkeeper async", daemon=True
+            )
+            self._thread.start()
+        self._loop.call_soon_threadsafe(deed, *arguments)
+
+    def spawn(self, coroutine: Any) -> None:
+        """On the loop: keep the coroutine alive until it is through."""
+        assert self._loop is not None
+        begun = self._loop.create_task(coroutine)
+        self._running.add(begun)
+        begun.add_done_callback(self._running.discard)
+
+    def close(self, timeout_seconds: float) -> None:
+        """Cancel what still runs and end the thread."""
+        if self._loop is None or self._thread is None:
+            return
+        self._loop.call_soon_threadsafe(self._cancel)
+        self._thread.join(timeout_seconds)
+        if not self._thread.is_alive():
+            self._loop.close()
+            self._loop = self._thread = None
+
+    def _cancel(self) -> None:
+        assert self._loop is not None
+        for begun in self._running:
+            begun.cancel()
+        self._loop.call_soon(self._stop_when_idle)
+
+    def _stop_when_idle(self) -> None:
+        assert self._loop is not None
+        if self._running:
+            self._loop.call_later(_LOOK_SECONDS, self._stop_when_idle)
+        else:
+            self._loop.stop()

@@ -1,0 +1,107 @@
+"""What callers and handlers get and give: small frozen classes, never None for a refusal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from watchkeeper.core.admission import Reason, Result
+from watchkeeper.core.envelope import retry_after_seconds
+from watchkeeper.core.phrases import phrase
+from watchkeeper.core.time import ceil_epoch, to_datetime
+from watchkeeper.moves.admission import Decided
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The answer to one trigger. `allowed` is the question most callers have."""
+
+    decision_id: str
+    result: Result
+    reason: Reason | None
+    explanation: str
+    evaluated_at: datetime
+    policy_version: int
+    defer_until_epoch: int | None = None
+    retry_after_seconds: int | None = None
+    duplicate_of: str | None = None
+
+    @property
+    def allowed(self) -> bool:
+        return self.result is Result.ALLOW
+
+    def to_json(self) -> dict[str, Any]:
+        """As the HTTP API gives it."""
+        data: dict[str, Any] = {
+            "decision_id": self.decision_id,
+            "result": self.result,
+            "reason": self.reason,
+            "explanation": self.explanation,
+            "evaluated_at": self.evaluated_at.isoformat().replace("+00:00", "Z"),
+            "defer_until_epoch": self.defer_until_epoch,
+            "retry_after_seconds": self.retry_after_seconds,
+            "policy_version": self.policy_version,
+        }
+        if self.duplicate_of is not None:
+            data["duplicate_of"] = self.duplicate_of
+        return data
+
+
+def verdict_of(decided: Decided) -> Verdict:
+    verdict = decided.verdict
+    until = verdict.defer_until
+    return Verdict(
+        decision_id=decided.decision_id,
+        result=verdict.result,
+        reason=verdict.reason,
+        explanation=phrase(verdict),
+        evaluated_at=to_datetime(decided.now),
+        policy_version=decided.policy_version,
+        defer_until_epoch=None if until is None else ceil_epoch(until),
+        retry_after_seconds=None if until is None else retry_after_seconds(until, decided.now),
+        duplicate_of=None if verdict.duplicate is None else verdict.duplicate.decision_id,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of one signal."""
+
+    signal_id: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class SignalSeen:
+    """A signal as the decision handler is told of it."""
+
+    signal_id: str
+    type: str
+    occurred_at: datetime
+    correlation_id: str | None
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a decision handler is called with: one ALLOW, and the news since the one before."""
+
+    decision_id: str
+    tenant_id: str
+    account_id: str
+    trigger_type: str
+    evaluated_at: datetime
+    idempotency_key: str
+    correlation_id: str | None
+    signals: tuple[SignalSeen, ...]
+    more_signals: bool  # there were more than the policy lets a run be told; the newest are here
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a decision handler may answer. The note is kept with the run."""
+
+    note: str | None = None
+    usage: dict[str, int] | None = None
+    plans: list[dict[str, Any]] = field(default_factory=list)

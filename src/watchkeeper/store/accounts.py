@@ -1,0 +1,96 @@
+"""Accounts: what they are told, beside what they remember of their runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from watchkeeper.core.ids import AccountId
+from watchkeeper.core.run_state import RunState, decode_pending, decode_triggers
+from watchkeeper.core.time import Instant
+from watchkeeper.store.json import loads
+from watchkeeper.store.statement import same
+from watchkeeper.store.transaction import Row, Tx
+
+_COLUMNS = (
+    "account_id, posture, lifecycle_state, attributes, version, created_at, updated_at,"
+    " last_allowed_at, last_allowed_seq, last_run_was_retry, triggers, pending"
+)
+_GET = same(f"select {_COLUMNS} from accounts where tenant_id = %s and account_id = %s")
+_LIST = same(
+    f"select {_COLUMNS} from accounts where tenant_id = %s and account_id > %s"
+    " order by account_id limit %s"
+)
+_IDS = same(
+    "select account_id from accounts where tenant_id = %s and account_id > %s"
+    " order by account_id limit %s"
+)
+_PUT = same(
+    "insert into accounts (tenant_id, account_id, posture, lifecycle_state, attributes, version,"
+    " created_at, updated_at) values (%s, %s, %s, %s, %s, %s, %s, %s)"
+    " on conflict (tenant_id, account_id) do update set posture = excluded.posture,"
+    " lifecycle_state = excluded.lifecycle_state, attributes = excluded.attributes,"
+    " version = excluded.version, updated_at = excluded.updated_at"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    account_id: AccountId
+    posture: str | None
+    lifecycle_state: str | None
+    attributes: str  # a JSON object as text
+    version: int
+    created_at: Instant
+    updated_at: Instant
+    run_state: RunState
+
+
+def get(tx: Tx, account_id: AccountId) -> Account | None:
+    rows = tx.rows(_GET, (tx.tenant_id, account_id))
+    return _account(rows[0]) if rows else None
+
+
+def page(tx: Tx, after: str, limit: int) -> list[Account]:
+    return [_account(row) for row in tx.rows(_LIST, (tx.tenant_id, after, limit))]
+
+
+def ids_after(tx: Tx, after: str, limit: int) -> list[AccountId]:
+    return [AccountId(row[0]) for row in tx.rows(_IDS, (tx.tenant_id, after, limit))]
+
+
+def put(
+    tx: Tx,
+    account_id: AccountId,
+    *,
+    posture: str | None,
+    lifecycle_state: str | None,
+    attributes: str,
+    version: int,
+) -> None:
+    """Write what the account is told; what it remembers of its runs stays as it is."""
+    now = tx.now
+    tx.run(
+        _PUT,
+        (tx.tenant_id, account_id, posture, lifecycle_state, attributes, version, now, now),
+    )
+
+
+def _account(row: Row) -> Account:
+    account_id, posture, lifecycle_state, attributes, version, created_at, updated_at = row[:7]
+    allowed_at, allowed_seq, was_retry, triggers, pending = row[7:]
+    return Account(
+        account_id,
+        posture,
+        lifecycle_state,
+        attributes,
+        version,
+        created_at,
+        updated_at,
+        RunState(
+            allowed_at,
+            allowed_seq,
+            bool(was_retry),
+            decode_triggers(loads(triggers)),
+            decode_pending(loads(pending)),
+        ),
+    )

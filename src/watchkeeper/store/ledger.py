@@ -1,0 +1,173 @@
+"""The append-only record. Entries are written in the transaction of what they record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from watchkeeper.core.ledger import Entry, Kind, Recorded, Stage
+from watchkeeper.core.time import Instant
+from watchkeeper.store import tenants
+from watchkeeper.store.json import encode
+from watchkeeper.store.statement import Statement, same
+from watchkeeper.store.tenants import LockedTenant
+from watchkeeper.store.transaction import Row, Session, Tx
+
+CHUNK = 250
+"""Rows per statement: larger parameters cost the server more than the saved statements."""
+
+_COLUMNS = (
+    "tenant_id, seq, entry_id, at, stage, kind, subject, correlation_id, policy_version,"
+    " trigger_type, result, reason, data"
+)
+_APPEND = Statement(
+    f"""insert into ledger ({_COLUMNS})
+    select %s, v.n, v.i, v.t, v.s, v.k, v.a, v.c, v.p, v.g, v.r, v.w, v.d::json
+    from rows from (
+        jsonb_to_recordset(%s::jsonb) as (n bigint, i uuid, t bigint, s text, k text, a text,
+            c text, p int, g text, r text, w text),
+        string_to_table(%s, E'\\n')
+    ) v (n, i, t, s, k, a, c, p, g, r, w, d)""",
+    f"insert into ledger ({_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+)
+
+
+def append(tx: Tx, tenant: LockedTenant, entries: Sequence[Entry]) -> None:
+    """Write entries at the tenant's next places. The caller saves the tenant's row."""
+    numbered = [(tenant.next_seq(), entry) for entry in entries]
+    append_numbered(tx, numbered)
+
+
+def append_numbered(tx: Tx, entries: Sequence[tuple[int, Entry]]) -> None:
+    if tx.engine == "sqlite":
+        tx.run_many(_APPEND, [_row(tx, seq, e) for seq, e in entries])
+        return
+    for chunk in _chunks(entries):
+        narrow = encode(
+            [
+                {
+                    "n": seq,
+                    "i": e.entry_id,
+                    "t": e.at,
+                    "s": e.stage,
+                    "k": e.kind,
+                    "a": e.subject,
+                    "c": e.correlation_id,
+                    "p": e.policy_version,
+                    "g": e.trigger_type,
+                    "r": e.result,
+                    "w": e.reason,
+                }
+                for seq, e in chunk
+            ]
+        )
+        tx.run(_APPEND, (tx.tenant_id, narrow, "\n".join([e.data for _, e in chunk])))
+
+
+def append_and_save(tx: Tx, tenant: LockedTenant, entries: Sequence[Entry]) -> None:
+    append(tx, tenant, entries)
+    tenants.save_seq(tx, tenant)
+
+
+def record(tx: Tx, entries: Sequence[Entry]) -> None:
+    """Lock the tenant, append, save: for what happens seldom."""
+    append_and_save(tx, tenants.lock(tx), entries)
+
+
+_BY_IDS = Statement(
+    f"""select {_COLUMNS} from ledger where tenant_id = %s
+        and entry_id in (select jsonb_array_elements_text(%s::jsonb)::uuid)""",
+    f"""select {_COLUMNS} from ledger where tenant_id = ?
+        and entry_id in (select value from json_each(?))""",
+)
+_TENANT_OF = same(
+    "select tenant_id from ledger"
+    " where tenant_id in (select tenant_id from tenants) and entry_id = %s"
+)
+
+
+def by_ids(tx: Tx, entry_ids: Sequence[str]) -> dict[str, Recorded]:
+    rows = tx.rows(_BY_IDS, (tx.tenant_id, encode(list(entry_ids))))
+    return {found.entry.entry_id: found for found in map(_recorded, rows)}
+
+
+def tenant_of(session: Session, entry_id: str) -> str | None:
+    """Whose entry this is. For the system only, which may not read the entry itself."""
+    rows = session.rows(_TENANT_OF, (entry_id,))
+    return rows[0][0] if rows else None
+
+
+FILTERS = ("stage", "kind", "subject", "correlation_id", "trigger_type", "result", "reason")
+
+
+def after(tx: Tx, seq: int, limit: int, filters: Mapping[str, str] | None = None) -> list[Recorded]:
+    """The entries that follow a place, oldest first. None is ever missed: places are commits."""
+    clauses, parameters = _matching(tx, filters or {})
+    sql = f"select {_COLUMNS} from ledger where {clauses} and seq > %s order by seq limit %s"
+    return [_recorded(row) for row in tx.rows(same(sql), (*parameters, seq, limit))]
+
+
+def newest(
+    tx: Tx,
+    filters: Mapping[str, str],
+    *,
+    before: int | None = None,
+    since: Instant | None = None,
+    until: Instant | None = None,
+    limit: int,
+) -> list[Recorded]:
+    """Entries that match every filter, newest first, before a place."""
+    clauses, parameters = _matching(tx, filters)
+    for clause, bound in (("seq < %s", before), ("at >= %s", since), ("at < %s", until)):
+        if bound is not None:
+            clauses += f" and {clause}"
+            parameters.append(bound)
+    sql = f"select {_COLUMNS} from ledger where {clauses} order by seq desc limit %s"
+    return [_recorded(row) for row in tx.rows(same(sql), (*parameters, limit))]
+
+
+def _matching(tx: Tx, filters: Mapping[str, str]) -> tuple[str, list[object]]:
+    assert set(filters) <= set(FILTERS)
+    clauses = ["tenant_id = %s", *(f"{name} = %s" for name in filters)]
+    return " and ".join(clauses), [tx.tenant_id, *filters.values()]
+
+
+def _row(tx: Tx, seq: int, e: Entry) -> Row:
+    return (
+        tx.tenant_id,
+        seq,
+        e.entry_id,
+        e.at,
+        e.stage,
+        e.kind,
+        e.subject,
+        e.correlation_id,
+        e.policy_version,
+        e.trigger_type,
+        e.result,
+        e.reason,
+        e.data,
+    )
+
+
+def _recorded(row: Row) -> Recorded:
+    tenant_id, seq, entry_id, at, stage, kind, subject, correlation_id, version, *rest = row
+    trigger_type, result, reason, data = rest
+    entry = Entry(
+        entry_id=entry_id,
+        at=Instant(at),
+        stage=Stage(stage),
+        kind=Kind(kind),
+        subject=subject,
+        data=data,
+        policy_version=version,
+        correlation_id=correlation_id,
+        trigger_type=trigger_type,
+        result=result,
+        reason=reason,
+    )
+    return Recorded(tenant_id, seq, entry)
+
+
+def _chunks(entries: Sequence[tuple[int, Entry]]) -> Iterator[Sequence[tuple[int, Entry]]]:
+    for start in range(0, len(entries), CHUNK):
+        yield entries[start : start + CHUNK]

@@ -1,0 +1,50 @@
+"""News between processes: PostgreSQL's NOTIFY, sent after commits and never inside one.
+
+A NOTIFY takes a lock over the whole database when its transaction commits; so it has
+connections of its own, and one notice stands for all that was enqueued since the last.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any
+
+from watchkeeper.store.database import Database
+
+CHANNEL = "watchkeeper"
+
+
+class Line:
+    """A connection outside the pool on which every statement is its own transaction."""
+
+    def __init__(self, db: Database) -> None:
+        assert db.engine == "postgresql"
+        lent = db.writer.raw_connection()
+        self._driver: Any = lent.driver_connection
+        lent.detach()
+        self._driver.autocommit = True
+
+    def listen(self) -> None:
+        self._driver.execute(f"listen {CHANNEL}")
+
+    def heard(self, timeout_seconds: float) -> bool:
+        """Wait for a notice. Raises when the connection is lost."""
+        return any(True for _ in self._driver.notifies(timeout=timeout_seconds, stop_after=1))
+
+    def notify(self) -> None:
+        self._driver.execute(f"notify {CHANNEL}")
+
+    def vacuum(self, table: str) -> None:
+        """Make room again where rows come and go fast. Without the right to, nothing happens."""
+        self._driver.execute(f"vacuum (skip_locked) {table}")
+
+    def __enter__(self) -> Line:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._driver.close()

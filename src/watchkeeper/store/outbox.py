@@ -1,0 +1,250 @@
+"""The outbox: the one way out of a transaction.
+
+Whatever is to happen after a commit is a message written in the same transaction, due
+now or later. Either both are there afterwards or neither is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+from watchkeeper.core.ids import MessageId, TenantId
+from watchkeeper.core.time import SECOND, Instant
+from watchkeeper.errors import Invalid, Unavailable
+from watchkeeper.ids import new_id
+from watchkeeper.store.json import encode, loads
+from watchkeeper.store.statement import Statement
+from watchkeeper.store.transaction import Row, Session, Tx
+
+NAMESPACE = "watchkeeper"
+CHUNK = 250
+"""Rows per statement: larger parameters cost the server more than the saved statements."""
+
+SOON_US = 2 * SECOND
+"""Workers are woken for what falls due before their next look, so that they can wait for it."""
+
+KEY_TRIES_MAX = 3
+KEY_LENGTH_MAX = 500
+
+RECORD = "\x1e"  # stands in no JSON text, so that it can stand between two of them
+
+
+class NewMessage(NamedTuple):
+    """A message to be. Without a tenant it is the transaction's, without a time it is due now."""
+
+    topic: str
+    payload: str  # JSON text, kept as it is
+    namespace: str = NAMESPACE
+    tenant_id: TenantId | None = None
+    due_at: Instant | None = None
+    dedupe_key: str | None = None
+    ordering_key: str | None = None
+    id: MessageId | None = None
+
+
+Key: TypeAlias = tuple[str, str, str, str]  # tenant, namespace, topic, dedupe key
+
+_INSERT = Statement(
+    # What a row does not say is left out of the parameter: parsing it was the larger cost.
+    f"""insert into outbox (id, tenant_id, namespace, topic, dedupe_key, ordering_key, payload,
+        next_attempt_at, is_due, created_at, updated_at)
+    select v.i, coalesce(v.a, p.a), coalesce(v.s, '{NAMESPACE}'), v.t, v.d, v.o, v.p::json,
+        coalesce(v.n, p.n), coalesce(v.n <= p.n, true), p.n, p.n
+    from (select %s::text, %s::bigint) p (a, n), rows from (
+        jsonb_to_recordset(%s::jsonb) as
+            (i uuid, a text, s text, t text, d text, o text, n bigint),
+        string_to_table(%s, E'\\x1e')
+    ) v (i, a, s, t, d, o, n, p)""",
+    """insert into outbox (id, tenant_id, namespace, topic, dedupe_key, ordering_key, payload,
+        next_attempt_at, is_due, created_at, updated_at)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+)
+
+_RESERVE = Statement(
+    # In order of the key, so that two batches that share keys wait and do not deadlock.
+    """insert into dedupe_keys (tenant_id, namespace, topic, dedupe_key, message_id, created_at)
+    select v.a, v.s, v.t, v.d, v.i, %s
+    from jsonb_to_recordset(%s::jsonb) as v (a text, s text, t text, d text, i uuid)
+    order by 1, 2, 3, 4
+    on conflict do nothing returning tenant_id, namespace, topic, dedupe_key, message_id""",
+    """insert into dedupe_keys (created_at, tenant_id, namespace, topic, dedupe_key, message_id)
+    select ?, value ->> 'a', value ->> 's', value ->> 't', value ->> 'd', value ->> 'i'
+    from json_each(?) where true
+    on conflict do nothing returning tenant_id, namespace, topic, dedupe_key, message_id""",
+)
+_TAKEN = Statement(
+    """select k.tenant_id, k.namespace, k.topic, k.dedupe_key, k.message_id
+    from jsonb_to_recordset(%s::jsonb) as v (a text, s text, t text, d text)
+    join dedupe_keys k on (k.tenant_id, k.namespace, k.topic, k.dedupe_key) = (v.a, v.s, v.t, v.d)
+    """,
+    """select k.tenant_id, k.namespace, k.topic, k.dedupe_key, k.message_id
+    from json_each(?) v join dedupe_keys k
+        on k.tenant_id = v.value ->> 'a' and k.namespace = v.value ->> 's'
+        and k.topic = v.value ->> 't' and k.dedupe_key = v.value ->> 'd'""",
+)
+_LOCK_ORDERING = Statement(
+    """select pg_advisory_xact_lock(hashtextextended(k, 0))
+    from (select distinct k from string_to_table(%s, E'\\x1e') k order by k) k""",
+    "select ?",  # the write lock of the transaction is lock enough
+)
+
+
+def enqueue(session: Session, messages: Sequence[NewMessage]) -> list[MessageId]:
+    """Write messages; their ids, in order.
+
+    A dedupe key that is taken already, also by a message that was delivered since, writes
+    nothing and answers with that message's id. Messages of one ordering key get places in
+    the order in which their transactions commit.
+    """
+    whole = [completed(session, message) for message in messages]
+    fresh, ids = _deduplicated(session, whole)
+    lock_ordering(session, ordering_keys(fresh))
+    _insert(session, fresh)
+    return ids
+
+
+def enqueue_plain(tx: Tx, messages: Sequence[NewMessage]) -> None:
+    """The same for messages that bring their ids and no other keys; nothing is waited for."""
+    assert all(m.id and m.dedupe_key is None and m.ordering_key is None for m in messages)
+    _insert(tx, messages)
+
+
+def completed(session: Session, message: NewMessage) -> NewMessage:
+    """Checked, with its tenant and its id; a tenant's transaction writes for that tenant only."""
+    own = session.tenant_id if isinstance(session, Tx) else None
+    tenant_id = message.tenant_id or own
+    if tenant_id is None:
+        raise Invalid.at("tenant_id", "a message of the system has to name its tenant")
+    if own is not None and tenant_id != own:
+        raise Invalid.at("tenant_id", f"this transaction writes for {own} only")
+    check(message)
+    return message._replace(tenant_id=tenant_id, id=message.id or MessageId(new_id()))
+
+
+def check(message: NewMessage) -> None:
+    """Refuse what one of the databases would refuse, or could not index."""
+    for place in ("namespace", "topic", "dedupe_key", "ordering_key"):
+        text = getattr(message, place)
+        if text is not None and not (0 < len(text) <= KEY_LENGTH_MAX and text.isprintable()):
+            raise Invalid.at(place, f"it must be 1 to {KEY_LENGTH_MAX} printable characters")
+    try:
+        loads(message.payload)
+    except ValueError:
+        raise Invalid.at("payload", "it is not JSON") from None
+
+
+def ordering_keys(messages: Iterable[NewMessage]) -> list[str]:
+    """What is locked while messages of an ordering key are written, sorted."""
+    return sorted(
+        {
+            encode([m.tenant_id, m.namespace, m.topic, m.ordering_key])
+            for m in messages
+            if m.ordering_key is not None
+        }
+    )
+
+
+def lock_ordering(session: Session, keys: Sequence[str]) -> None:
+    """One writer at a time for each ordering key, until the commit: so places are commits."""
+    if keys:
+        session.run(_LOCK_ORDERING, (RECORD.join(keys),))
+
+
+def _deduplicated(
+    session: Session, messages: list[NewMessage]
+) -> tuple[list[NewMessage], list[MessageId]]:
+    """The messages that are new, and the id that stands for each of those asked for."""
+    wanted = {_key(m): m.id for m in reversed(messages) if m.dedupe_key is not None}
+    if not wanted:
+        return messages, [_id(m) for m in messages]
+    taken = _taken(session, {key: str(id) for key, id in wanted.items()})
+    ids = [MessageId(taken[_key(m)]) if m.dedupe_key is not None else _id(m) for m in messages]
+    fresh = [m for m, id in zip(messages, ids, strict=True) if m.id == id]
+    return fresh, ids
+
+
+def _taken(session: Session, wanted: dict[Key, str]) -> dict[Key, str]:
+    """Reserve the keys; the id that each of them stands for now.
+
+    A key that is taken may be swept away before it is read: then it is free, and asked for
+    again.
+    """
+    found: dict[Key, str] = {}
+    for _ in range(KEY_TRIES_MAX):
+        missing = [_record(key, id) for key, id in wanted.items() if key not in found]
+        if not missing:
+            return found
+        reserved = session.rows(_RESERVE, (session.now, encode(missing)))
+        found.update(((row[0], row[1], row[2], row[3]), row[4]) for row in reserved)
+        if len(found) < len(wanted):
+            rows = session.rows(_TAKEN, (encode(missing),))
+            found.update(((row[0], row[1], row[2], row[3]), row[4]) for row in rows)
+    raise Unavailable("dedupe keys were swept while they were asked for")
+
+
+def _insert(session: Session, messages: Sequence[NewMessage]) -> None:
+    now = session.now
+    assert now > 0, "the transaction does not know the time yet"
+    if not messages:
+        return
+    if session.engine == "sqlite":
+        session.run_many(_INSERT, [_row(session, m) for m in messages])
+    else:
+        tenant_id = session.tenant_id if isinstance(session, Tx) else None
+        for chunk in _chunks(messages):
+            narrow = encode([_narrow(m) for m in chunk])
+            session.run(_INSERT, (tenant_id, now, narrow, joined([m.payload for m in chunk])))
+    if any(m.due_at is None or m.due_at <= now + SOON_US for m in messages):
+        session.has_news = True
+
+
+def joined(payloads: Sequence[str]) -> str:
+    """Documents as one parameter, one record each."""
+    text = RECORD.join(payloads)
+    if text.count(RECORD) != len(payloads) - 1:
+        raise Invalid.at("payload", "it is not JSON")
+    return text
+
+
+def _narrow(m: NewMessage) -> dict[str, object]:
+    row: dict[str, object] = {"i": m.id, "t": m.topic}
+    if m.due_at is not None:
+        row["n"] = m.due_at
+    if m.namespace != NAMESPACE:
+        row["s"] = m.namespace
+    if m.tenant_id is not None:
+        row["a"] = m.tenant_id
+    if m.dedupe_key is not None:
+        row["d"] = m.dedupe_key
+    if m.ordering_key is not None:
+        row["o"] = m.ordering_key
+    return row
+
+
+def _row(session: Session, m: NewMessage) -> Row:
+    now = session.now
+    tenant_id = m.tenant_id or (session.tenant_id if isinstance(session, Tx) else None)
+    due_at = now if m.due_at is None else m.due_at
+    told = (m.id, tenant_id, m.namespace, m.topic, m.dedupe_key, m.ordering_key, m.payload)
+    return (*told, due_at, due_at <= now, now, now)
+
+
+def _record(key: Key, id: str) -> dict[str, str]:
+    return dict(zip("astd", key, strict=True), i=id)
+
+
+def _key(m: NewMessage) -> Key:
+    assert m.tenant_id is not None
+    assert m.dedupe_key is not None
+    return (m.tenant_id, m.namespace, m.topic, m.dedupe_key)
+
+
+def _id(m: NewMessage) -> MessageId:
+    assert m.id is not None
+    return m.id
+
+
+def _chunks(messages: Sequence[NewMessage]) -> Iterator[Sequence[NewMessage]]:
+    for start in range(0, len(messages), CHUNK):
+        yield messages[start : start + CHUNK]

@@ -1,0 +1,256 @@
+"""What a worker may do with a message that it holds: end it, put it back, hold it longer.
+
+Every statement is fenced by the token of the claim. Who lost the lease changes nothing,
+and is told so: what is not in the answer was not done.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from watchkeeper.core.delivery import Dead, RetryAt
+from watchkeeper.core.ids import MessageId, Token
+from watchkeeper.core.redaction import redacted
+from watchkeeper.core.time import Instant
+from watchkeeper.store.json import encode
+from watchkeeper.store.leases import Message
+from watchkeeper.store.postgres import NOW_SQL
+from watchkeeper.store.statement import Statement
+from watchkeeper.store.transaction import Row, Session
+
+TOKENS_MAX = 4
+"""Claims whose messages are acked by place in one go; from more, by key."""
+
+_KEPT = (
+    "tenant_id, id, namespace, topic, dedupe_key, ordering_key, payload, attempts, generation,"
+    " next_attempt_at, last_error, created_at"
+)
+_RETURNED = ", ".join(f"o.{name}" for name in _KEPT.split(", "))
+
+
+def _ack_sql(found: str) -> str:
+    return f"""with c as materialized (select {NOW_SQL} as at),
+    d as (delete from outbox o {found} returning {_RETURNED})
+    insert into outbox_delivered ({_KEPT}, done_at) select d.*, (select at from c) from d
+    returning id"""
+
+
+_HELD = "jsonb_to_recordset(%s::jsonb) as v (a text, i uuid, k uuid)"
+_BY_KEY = f"{_HELD} where o.tenant_id = v.a and o.id = v.i and o.locked_by = v.k"
+
+_ACK_BY_PLACE = Statement(_ack_sql("where o.ctid = any(%s::tid[]) and o.locked_by = %s::uuid"), "")
+_ACK = Statement(
+    _ack_sql(f"using {_BY_KEY}"),
+    f"""insert into outbox_delivered ({_KEPT}, done_at)
+    select {_RETURNED}, ? from json_each(?) v join outbox o on o.tenant_id = v.value ->> 'a'
+        and o.id = v.value ->> 'i' and o.locked_by = v.value ->> 'k'
+    where true returning id""",
+)
+_REMOVE = Statement(
+    "",
+    """delete from outbox where seq in (
+        select o.seq from json_each(?) v join outbox o on o.tenant_id = v.value ->> 'a'
+        and o.id = v.value ->> 'i' and o.locked_by = v.value ->> 'k')""",
+)
+_ACKED_BEFORE = Statement(
+    """select d.id from jsonb_to_recordset(%s::jsonb) as v (a text, i uuid, n int, g int)
+    join outbox_delivered d on d.tenant_id = v.a and d.id = v.i
+        and d.attempts = v.n and d.generation = v.g""",
+    """select d.id from json_each(?) v join outbox_delivered d
+        on d.tenant_id = v.value ->> 'a' and d.id = v.value ->> 'i'
+        and d.attempts = v.value ->> 'n' and d.generation = v.value ->> 'g'""",
+)
+
+_NACK = Statement(
+    """update outbox o set
+        status = case when v.d is null then 'pending' else 'dead' end,
+        next_attempt_at = coalesce(v.n, o.next_attempt_at), is_due = v.d is not null,
+        locked_by = null, locked_until = null, holds_slot = false,
+        last_error = coalesce(v.e, o.last_error), dead_reason = v.d,
+        done_at = case when v.d is null then null else p.at end, updated_at = p.at
+    from (select %s::bigint) p (at), jsonb_to_recordset(%s::jsonb) as
+        v (a text, i uuid, k uuid, n bigint, e text, d text)
+    where o.tenant_id = v.a and o.id = v.i and o.locked_by = v.k returning o.id""",
+    """update outbox set
+        status = case when v.value ->> 'd' is null then 'pending' else 'dead' end,
+        next_attempt_at = coalesce(v.value ->> 'n', next_attempt_at),
+        is_due = v.value ->> 'd' is not null,
+        locked_by = null, locked_until = null, holds_slot = false,
+        last_error = coalesce(v.value ->> 'e', last_error), dead_reason = v.value ->> 'd',
+        done_at = case when v.value ->> 'd' is null then null else ?1 end, updated_at = ?1
+    from json_each(?2) v
+    where tenant_id = v.value ->> 'a' and id = v.value ->> 'i' and locked_by = v.value ->> 'k'
+    returning id""",
+)
+_RELEASE = Statement(
+    f"""update outbox o set status = 'pending', attempts = greatest(o.attempts - 1, 0),
+        locked_by = null, locked_until = null, holds_slot = false, updated_at = %s
+    from {_BY_KEY} returning o.id""",
+    """update outbox set status = 'pending', attempts = max(attempts - 1, 0),
+        locked_by = null, locked_until = null, holds_slot = false, updated_at = ?
+    from json_each(?) v
+    where tenant_id = v.value ->> 'a' and id = v.value ->> 'i' and locked_by = v.value ->> 'k'
+    returning id""",
+)
+# A lease that counts as a slot and has ended is not taken up again: its slot may be given away.
+_RENEW = Statement(
+    f"""with held as materialized (
+        select o.ctid, v.u from jsonb_to_recordset(%s::jsonb) as
+            v (a text, i uuid, k uuid, u bigint)
+        join outbox o on o.tenant_id = v.a and o.id = v.i and o.locked_by = v.k
+        where not o.holds_slot or o.locked_until > {NOW_SQL}
+        for update of o skip locked)
+    update outbox o set locked_until = {NOW_SQL} + held.u
+    from held where o.ctid = held.ctid returning o.id""",
+    """update outbox set locked_until = ?1 + (v.value ->> 'u')
+    from json_each(?2) v
+    where tenant_id = v.value ->> 'a' and id = v.value ->> 'i' and locked_by = v.value ->> 'k'
+    and (not holds_slot or locked_until > ?1) returning id""",
+)
+_STILL_HELD = Statement(
+    f"""select o.id from {_HELD} join outbox o
+    on o.tenant_id = v.a and o.id = v.i and o.locked_by = v.k""",
+    """select o.id from json_each(?) v join outbox o on o.tenant_id = v.value ->> 'a'
+    and o.id = v.value ->> 'i' and o.locked_by = v.value ->> 'k'""",
+)
+
+
+class Nack(NamedTuple):
+    """How a failed attempt ends: later again, or dead."""
+
+    message: Message
+    settlement: RetryAt | Dead
+
+
+class Misplaced(Exception):
+    """Another message lies where one was thought to be: undo, and ask by key."""
+
+
+class Acks(NamedTuple):
+    """Acks that were sent and not read yet."""
+
+    messages: Sequence[Message]
+    found: list[Any]  # cursors, or ids
+
+
+def send_ack(session: Session, messages: Sequence[Message]) -> Acks:
+    """Ask for what `ack` does, each message by the place where the claim left it.
+
+    That is the faster way, and the places are only hints: `read_acked` must be called
+    before the commit, and its Misplaced must end the transaction.
+    """
+    if session.engine == "sqlite":
+        return Acks(messages, [_ack_by_key(session, messages)] if messages else [])
+    by_token: dict[Token, list[Message]] = defaultdict(list)
+    for m in messages:
+        by_token[m.token].append(m)
+    if len(by_token) > TOKENS_MAX:
+        return Acks(messages, [session.send(_ACK, (encode([_held(m) for m in messages]),))])
+    return Acks(
+        messages,
+        [
+            session.send(
+                _ACK_BY_PLACE, ('{"' + '","'.join([str(m.handle) for m in those]) + '"}', token)
+            )
+            for token, those in by_token.items()
+        ],
+    )
+
+
+def read_acked(session: Session, acks: Acks) -> set[MessageId]:
+    """The ids of those that were still held."""
+    acked: set[MessageId] = set()
+    for found in acks.found:
+        acked |= found if isinstance(found, set) else _ids(found.fetchall())
+    if len(acked) == len(acks.messages) and acked == {m.id for m in acks.messages}:
+        return acked
+    if not acked <= {m.id for m in acks.messages}:
+        raise Misplaced
+    return _acked_after(session, acks.messages, acked)
+
+
+def ack(session: Session, messages: Sequence[Message]) -> set[MessageId]:
+    """Move delivered messages to the history; the ids of those that were still held."""
+    if not messages:
+        return set()
+    return _acked_after(session, messages, _ack_by_key(session, messages))
+
+
+def _acked_after(
+    session: Session, messages: Sequence[Message], acked: set[MessageId]
+) -> set[MessageId]:
+    """Ask again for those that were not found in their place.
+
+    A renewed lease has moved its row; and an ack whose COMMIT was in doubt may have
+    happened, then the same attempt stands in the history.
+    """
+    missing = [m for m in messages if m.id not in acked]
+    if missing and session.engine == "postgresql":
+        acked = acked | _ack_by_key(session, missing)
+        missing = [m for m in missing if m.id not in acked]
+    if not missing:
+        return acked
+    asked = [{"a": m.tenant_id, "i": m.id, "n": m.attempt, "g": m.generation} for m in missing]
+    return acked | _ids(session.rows(_ACKED_BEFORE, (encode(asked),)))
+
+
+def nack(session: Session, nacks: Sequence[Nack]) -> set[MessageId]:
+    """End failed attempts; the ids of those that were still held."""
+    if not nacks:
+        return set()
+    asked = []
+    for m, settlement in nacks:
+        row = {**_held(m), "e": redacted(settlement.error) or None}
+        if isinstance(settlement, Dead):
+            row["d"] = settlement.reason
+        else:
+            row["n"] = settlement.at
+        asked.append(row)
+    return _ids(session.rows(_NACK, (session.now, encode(asked))))
+
+
+def release(session: Session, messages: Sequence[Message]) -> set[MessageId]:
+    """Put back what was not started: the attempt does not count."""
+    return _ids(session.rows(_RELEASE, _with_now(session, messages))) if messages else set()
+
+
+def renew(
+    session: Session, held: Sequence[tuple[Message, int]]
+) -> tuple[set[MessageId], set[MessageId]]:
+    """Hold messages for so many microseconds from now; the renewed and the lost.
+
+    One that is being ended at this moment is neither.
+    """
+    if not held:
+        return set(), set()
+    asked = encode([{**_held(m), "u": lease_us} for m, lease_us in held])
+    parameters = (session.now, asked) if session.engine == "sqlite" else (asked,)
+    renewed = _ids(session.rows(_RENEW, parameters))
+    missing = [m for m, _ in held if m.id not in renewed]
+    if not missing:
+        return renewed, set()
+    still = _ids(session.rows(_STILL_HELD, (encode([_held(m) for m in missing]),)))
+    return renewed, {m.id for m in missing} - still
+
+
+def _ack_by_key(session: Session, messages: Sequence[Message]) -> set[MessageId]:
+    asked = encode([_held(m) for m in messages])
+    if session.engine == "postgresql":
+        return _ids(session.rows(_ACK, (asked,)))
+    acked = _ids(session.rows(_ACK, (session.now, asked)))
+    session.run(_REMOVE, (asked,))
+    return acked
+
+
+def _with_now(session: Session, messages: Sequence[Message]) -> tuple[Instant, str]:
+    return session.now, encode([_held(m) for m in messages])
+
+
+def _held(m: Message) -> dict[str, object]:
+    return {"a": m.tenant_id, "i": m.id, "k": m.token}
+
+
+def _ids(rows: Iterable[Row]) -> set[MessageId]:
+    return {row[0] for row in rows}

@@ -1,0 +1,115 @@
+"""The versions of the policy, and a book of those this process has read.
+
+A version never changes once it is written, so keeping one in memory is safe. Which
+version is in force is asked of the database in every transaction that decides.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+from watchkeeper.core.ids import TenantId
+from watchkeeper.core.policy import Policy, TenantRules, rules_for
+from watchkeeper.core.policy_parse import parse_policy, shipped_policy
+from watchkeeper.core.time import Instant
+from watchkeeper.errors import NotFound
+from watchkeeper.store.statement import same
+from watchkeeper.store.transaction import Session, Tx
+
+VERSIONS_KEPT_MAX = 64
+TENANTS_KEPT_MAX = 10_000
+
+_CURRENT = same("select coalesce(max(version), 0) from policies")
+_TEXT = same("select text from policies where version = %s")
+_INSERT = same(
+    "insert into policies (version, hash, text, author, reason, applied_at)"
+    " values (%s, %s, %s, %s, %s, %s)"
+)
+_LIST = same(
+    "select version, hash, author, reason, applied_at from policies order by version desc limit %s"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyChange:
+    """One line of the history of the policy: who put which version in force, when and why."""
+
+    version: int
+    hash: str
+    author: str
+    reason: str
+    applied_at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """What ruled a tenant when this process last looked; checked again under its lock."""
+
+    version: int
+    tier: str | None
+    rules: TenantRules
+
+
+class PolicyBook:
+    """The policies this process has read, and the rules it has resolved from them."""
+
+    def __init__(self) -> None:
+        self._policies = {0: shipped_policy()}
+        self._guesses: dict[TenantId, Guess] = {}
+        self._lock = threading.Lock()
+
+    def policy(self, session: Session, version: int) -> Policy:
+        found = self._policies.get(version)
+        if found is None:
+            found = load(session, version)
+            with self._lock:
+                if len(self._policies) >= VERSIONS_KEPT_MAX:
+                    self._policies = {0: self._policies[0]}
+                self._policies[version] = found
+        return found
+
+    def current(self, session: Session) -> Policy:
+        return self.policy(session, current_version(session))
+
+    def latest(self) -> Policy:
+        """The newest version this process has read: for what need not be exact."""
+        with self._lock:
+            return self._policies[max(self._policies)]
+
+    def guess(self, tx: Tx) -> Guess:
+        found = self._guesses.get(tx.tenant_id)
+        if found is None:
+            tier = tx.rows(same("select tier from tenants where tenant_id = %s"), (tx.tenant_id,))
+            found = self.learn(tx, current_version(tx), tier[0][0] if tier else None)
+        return found
+
+    def learn(self, tx: Tx, version: int, tier: str | None) -> Guess:
+        policy = self.policy(tx, version)
+        found = Guess(version, tier, rules_for(policy, tx.tenant_id, tier))
+        with self._lock:
+            if len(self._guesses) >= TENANTS_KEPT_MAX:
+                self._guesses = {}
+            self._guesses[tx.tenant_id] = found
+        return found
+
+
+def current_version(session: Session) -> int:
+    return int(session.rows(_CURRENT)[0][0])
+
+
+def load(session: Session, version: int) -> Policy:
+    if version == 0:
+        return shipped_policy()
+    rows = session.rows(_TEXT, (version,))
+    if not rows:
+        raise NotFound(f"there is no policy version {version}", version=version)
+    return parse_policy(rows[0][0], version=version)
+
+
+def add(tx: Tx, policy: Policy, *, author: str, reason: str) -> None:
+    tx.run(_INSERT, (policy.version, policy.hash, policy.text, author, reason, tx.now))
+
+
+def history(session: Session, limit: int) -> list[PolicyChange]:
+    return [PolicyChange(*row) for row in session.rows(_LIST, (limit,))]

@@ -1,0 +1,81 @@
+"""How SQLite is opened: one writer connection per process, readers beside it."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any, Literal
+
+from sqlalchemy import URL, Engine, QueuePool, create_engine, event
+
+BUSY_TIMEOUT_MS = 30_000
+OLDEST = (3, 38, 0)
+READERS_MAX = 8
+
+Journal = Literal["auto", "wal", "rollback"]
+
+
+def has_wal_reset_bug(version: tuple[int, int, int]) -> bool:
+    """Versions in which two processes that write in WAL mode can corrupt the file."""
+    if version >= (3, 51, 3):
+        return False
+    fixed_in_branch = {(3, 50): 7, (3, 44): 6}
+    patch = fixed_in_branch.get(version[:2])
+    return patch is None or version[2] < patch
+
+
+def library_version() -> tuple[int, int, int]:
+    """Of the SQLite that this Python brings."""
+    major, minor, patch = sqlite3.sqlite_version_info
+    return major, minor, patch
+
+
+def journal_mode(journal: Journal, version: tuple[int, int, int]) -> str:
+    """WAL where it is safe with several processes, else the rollback journal."""
+    if journal == "auto":
+        journal = "rollback" if has_wal_reset_bug(version) else "wal"
+    return "WAL" if journal == "wal" else "TRUNCATE"
+
+
+def open_writer(url: URL, journal: Journal) -> Engine:
+    """The process's only writing connection; threads take turns on it."""
+    version = sqlite3.sqlite_version_info
+    if version < OLDEST:
+        raise RuntimeError(f"SQLite {sqlite3.sqlite_version} is older than 3.38")
+    engine = create_engine(
+        url,
+        poolclass=QueuePool,
+        pool_size=1,
+        max_overflow=0,
+        pool_timeout=30,
+        connect_args={"check_same_thread": False},
+    )
+    mode = journal_mode(journal, version)
+
+    def configure(driver: Any, _record: object) -> None:
+        driver.isolation_level = None  # the driver must not open transactions of its own
+        driver.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+        driver.execute(f"PRAGMA journal_mode = {mode}")
+        driver.execute("PRAGMA synchronous = FULL")
+        driver.execute("PRAGMA foreign_keys = ON")
+
+    event.listen(engine, "connect", configure)
+    return engine
+
+
+def open_reader(url: URL) -> Engine:
+    """Connections that cannot write. They open the file read-only."""
+    engine = create_engine(
+        URL.create("sqlite", database=f"file:{url.database}", query={"mode": "ro", "uri": "true"}),
+        poolclass=QueuePool,
+        pool_size=2,
+        max_overflow=READERS_MAX - 2,
+        connect_args={"check_same_thread": False},
+    )
+
+    def configure(driver: Any, _record: object) -> None:
+        driver.isolation_level = None
+        driver.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+        driver.execute("PRAGMA query_only = ON")
+
+    event.listen(engine, "connect", configure)
+    return engine

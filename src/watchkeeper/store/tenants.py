@@ -1,0 +1,112 @@
+"""The tenant's row: its lock, the counters of its runs, and the counter of its ledger.
+
+Whatever writes a tenant's run state or ledger takes this row first and keeps it until
+the commit. So the ledger's sequence has no gaps and is the order of commits, state
+read under the lock is never stale, and a first event races with nobody.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from watchkeeper.core.ids import TenantId
+from watchkeeper.core.run_state import TenantRuns
+from watchkeeper.core.time import Instant
+from watchkeeper.errors import NotFound
+from watchkeeper.store.json import dumps, loads
+from watchkeeper.store.postgres import NOW_SQL
+from watchkeeper.store.statement import Statement, same
+from watchkeeper.store.transaction import Session, Tx
+
+_LOCK = Statement(
+    """select tier, hour, hour_runs, day, day_runs, ledger_seq, null from tenants
+        where tenant_id = %s for no key update""",
+    """select tier, hour, hour_runs, day, day_runs, ledger_seq, null from tenants
+        where tenant_id = ?""",
+)
+_LOCK_WITH_TIME = Statement(
+    # The clock is read outside the locking scan: inside it, it would be the time before the wait.
+    f"""with locked as materialized (
+        select tier, hour, hour_runs, day, day_runs, ledger_seq from tenants
+        where tenant_id = %s for no key update)
+    select locked.*, {NOW_SQL} from locked""",
+    _LOCK.sqlite,
+)
+_SAVE = same(
+    "update tenants set hour = %s, hour_runs = %s, day = %s, day_runs = %s, ledger_seq = %s"
+    " where tenant_id = %s"
+)
+_SAVE_SEQ = same("update tenants set ledger_seq = %s where tenant_id = %s")
+_CREATE = same(
+    "insert into tenants (tenant_id, name, tier, installed_at, created_at)"
+    " values (%s, %s, %s, %s, %s) on conflict (tenant_id) do nothing returning tenant_id"
+)
+
+
+class LockedTenant:
+    """The tenant's row while this transaction holds it."""
+
+    __slots__ = ("ledger_seq", "runs", "tier")
+
+    def __init__(self, tier: str | None, runs: TenantRuns, ledger_seq: int) -> None:
+        self.tier = tier
+        self.runs = runs
+        self.ledger_seq = ledger_seq
+
+    def next_seq(self) -> int:
+        self.ledger_seq += 1
+        return self.ledger_seq
+
+
+def send_lock(tx: Tx) -> Any:
+    """Ask for the lock; `locked` waits for it. Between the two a batch sends what follows.
+
+    Nothing tells the time here: what the batch reads under the lock has to.
+    """
+    return tx.send(_LOCK, (tx.tenant_id,))
+
+
+def locked(tx: Tx, cursor: Any) -> LockedTenant:
+    """The row that was asked for, held until the transaction ends."""
+    row = cursor.fetchone()
+    if row is None:
+        raise NotFound(f"there is no tenant {tx.tenant_id}", tenant_id=tx.tenant_id)
+    tier, hour, hour_runs, day, day_runs, ledger_seq, now = row
+    if now is not None:
+        tx.now = Instant(now)
+    return LockedTenant(tier, TenantRuns(hour, loads(hour_runs), day, day_runs), ledger_seq)
+
+
+def lock(tx: Tx) -> LockedTenant:
+    """Hold the row until the transaction ends, and set `now` to a moment after that."""
+    return locked(tx, tx.send(_LOCK_WITH_TIME, (tx.tenant_id,)))
+
+
+def save(tx: Tx, tenant: LockedTenant) -> None:
+    runs = tenant.runs
+    tx.run(
+        _SAVE,
+        (
+            runs.hour,
+            dumps(runs.hour_runs),
+            runs.day,
+            runs.day_runs,
+            tenant.ledger_seq,
+            tx.tenant_id,
+        ),
+    )
+
+
+def save_seq(tx: Tx, tenant: LockedTenant) -> None:
+    tx.run(_SAVE_SEQ, (tenant.ledger_seq, tx.tenant_id))
+
+
+def create(tx: Tx, *, name: str | None, tier: str | None, installed_at: Instant | None) -> bool:
+    """Make the tenant's row; False when it was there. Two callers at once make one."""
+    return bool(tx.rows(_CREATE, (tx.tenant_id, name, tier, installed_at, tx.now)))
+
+
+def all_ids(session: Session) -> list[TenantId]:
+    return [
+        TenantId(row[0]) for row in session.rows(same("select tenant_id from tenants order by 1"))
+    ]

@@ -1,0 +1,114 @@
+"""The kinds of transaction: of one tenant, of the system, for reading only.
+
+All statements of a move go through `rows` and `run`, on the driver's own cursor. In
+a batch on PostgreSQL they travel in a pipeline: `run` only sends, `rows` waits for
+its answer, and an error of something sent earlier appears there or at the commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Protocol, TypeAlias
+
+from sqlalchemy import Connection
+
+from watchkeeper.core.ids import TenantId
+from watchkeeper.core.time import Instant
+from watchkeeper.store.statement import Statement
+
+EngineName: TypeAlias = Literal["postgresql", "sqlite"]
+Row: TypeAlias = tuple[Any, ...]
+
+
+class Driver(Protocol):
+    """What sqlite3 and psycopg connections have in common."""
+
+    def cursor(self) -> Any: ...
+    def commit(self) -> None: ...
+    def rollback(self) -> None: ...
+
+
+class Session:
+    """One transaction on one connection."""
+
+    __slots__ = ("_connection", "_cursor", "_driver", "_engine", "after_commit", "has_news", "now")
+
+    def __init__(
+        self, engine: EngineName, driver: Driver, now: Instant, connection: Connection | None
+    ) -> None:
+        self._engine: EngineName = engine
+        self._driver = driver
+        self._cursor = driver.cursor()  # for what brings no rows; one that does needs its own
+        self._connection = connection
+        self.now = now
+        self.after_commit: list[Callable[[], None]] = []
+        self.has_news = False  # a message was enqueued that is due (soon): wake the workers
+
+    @property
+    def engine(self) -> EngineName:
+        return self._engine
+
+    @property
+    def conn(self) -> Connection:
+        """SQLAlchemy's connection, for statements that are not hot. A batch has none."""
+        assert self._connection is not None, "a batch speaks to the driver only"
+        return self._connection
+
+    def rows(self, statement: Statement, parameters: Sequence[object] = ()) -> list[Row]:
+        cursor = self._driver.cursor()
+        cursor.execute(self._text(statement), parameters)
+        found: list[Row] = cursor.fetchall()
+        return found
+
+    def send(self, statement: Statement, parameters: Sequence[object] = ()) -> Any:
+        """Send a statement whose rows are fetched later from the cursor this returns."""
+        cursor = self._driver.cursor()
+        cursor.execute(self._text(statement), parameters)
+        return cursor
+
+    def run(self, statement: Statement, parameters: Sequence[object] = ()) -> None:
+        self._cursor.execute(self._text(statement), parameters)
+
+    def run_many(self, statement: Statement, parameters: Sequence[Sequence[object]]) -> None:
+        self._cursor.executemany(self._text(statement), parameters)
+
+    def changed(self, statement: Statement, parameters: Sequence[object] = ()) -> int:
+        """Run it and say how many rows it changed."""
+        cursor = self._driver.cursor()
+        cursor.execute(self._text(statement), parameters)
+        count: int = cursor.rowcount
+        return count
+
+    def _text(self, statement: Statement) -> str:
+        return statement.postgresql if self._engine == "postgresql" else statement.sqlite
+
+
+class Tx(Session):
+    """One transaction, on behalf of one tenant, at one instant."""
+
+    __slots__ = ("recovering", "tenant_id")
+
+    def __init__(
+        self,
+        engine: EngineName,
+        driver: Driver,
+        now: Instant,
+        connection: Connection | None,
+        tenant_id: TenantId,
+        recovering: bool = False,
+    ) -> None:
+        super().__init__(engine, driver, now, connection)
+        self.tenant_id = tenant_id
+        self.recovering = recovering  # an earlier COMMIT of the same deed had a lost answer
+
+
+class ReadTx(Tx):
+    """A tenant's transaction that cannot write, so that views never wait for writers."""
+
+    __slots__ = ()
+
+
+class SystemTx(Session):
+    """A transaction across tenants, for workers. Request code cannot get one."""
+
+    __slots__ = ()

@@ -1,0 +1,228 @@
+"""What the outside may watch: logs, metrics and traces.
+
+Logs: one line per event whatever it contains, and no secret in any of them. Metrics: no
+label names a tenant or an account, so that their number stays small and nobody's name
+leaks. Traces: one signal can be followed from its arrival to the handler it woke.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import traceback
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal, TextIO
+
+import structlog
+from opentelemetry import trace
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from watchkeeper.core.redaction import HIDDEN, redacted
+
+TEXT_LENGTH_MAX = 8_000
+DEPTH_MAX = 6
+SECRET_NAMES = ("authorization", "password", "secret", "token", "cookie", "admin_key", "api_key")
+QUIET = ("httpx", "httpx2", "httpcore", "urllib3", "asyncio", "alembic", "sqlalchemy")
+
+LogFormat = Literal["json", "console"]
+
+# -- logs ----------------------------------------------------------------------------
+
+
+def configure_logging(
+    level: str = "info",
+    form: LogFormat = "json",
+    *,
+    secrets: Sequence[str] = (),
+    stream: TextIO | None = None,
+) -> None:
+    """Send every line of this process, also those of libraries, through one formatter.
+
+    `secrets` are texts that must never be written, whatever they look like.
+    """
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
+        _Cleaner(secrets),
+    ]
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        wrapper_class=structlog.stdlib.BoundLogger,
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler(sys.stderr if stream is None else stream)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                _as_json if form == "json" else _as_words,
+            ],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level.upper())
+    for name in QUIET:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
+        logging.getLogger(name).handlers[:] = []
+        logging.getLogger(name).propagate = name != "uvicorn.access"  # requests are logged by us
+
+
+class _Cleaner:
+    """Takes secrets out of everything a line says, tracebacks included."""
+
+    def __init__(self, secrets: Sequence[str]) -> None:
+        self._secrets = [secret for secret in secrets if secret]
+
+    def __call__(
+        self, _logger: object, _method: str, line: MutableMapping[str, Any]
+    ) -> MutableMapping[str, Any]:
+        error = _error_of(line.pop("exc_info", None))
+        if error is not None:
+            line["exception"] = "".join(traceback.format_exception(error))[-TEXT_LENGTH_MAX:]
+        for name in list(line):
+            if not name.startswith("_"):  # structlog's own, removed before rendering
+                line[name] = self._clean(name, line[name], 0)
+        return line
+
+    def _clean(self, name: str, value: object, depth: int) -> object:
+        if any(secret in name.lower() for secret in SECRET_NAMES):
+            return HIDDEN
+        match value:
+            case None | bool() | int() | float():
+                return value
+            case Mapping() if depth < DEPTH_MAX:
+                return {str(k): self._clean(str(k), v, depth + 1) for k, v in value.items()}
+            case list() | tuple() if depth < DEPTH_MAX:
+                return [self._clean("", v, depth + 1) for v in value]
+            case _:
+                return self._text(value if isinstance(value, str) else repr(value))
+
+    def _text(self, text: str) -> str:
+        for secret in self._secrets:
+            text = text.replace(secret, HIDDEN)
+        return redacted(text[:TEXT_LENGTH_MAX])
+
+
+def _error_of(found: object) -> BaseException | None:
+    match found:
+        case BaseException():
+            return found
+        case (_, BaseException() as error, _):
+            return error
+        case True:
+            return sys.exc_info()[1]
+        case _:
+            return None
+
+
+def _as_json(_logger: object, _method: str, line: Mapping[str, Any]) -> str:
+    """ASCII only: no character of the input can end the line or turn the terminal."""
+    return json.dumps(line, ensure_ascii=True, default=repr, sort_keys=True)
+
+
+def _as_words(_logger: object, _method: str, line: Mapping[str, Any]) -> str:
+    rest = {k: v for k, v in line.items() if k not in ("at", "level", "event", "logger")}
+    words = [str(line.get("at", "")), str(line.get("level", "")), _shown(line.get("event", ""))]
+    return " ".join([*words, *(f"{_shown(name)}={_shown(rest[name])}" for name in sorted(rest))])
+
+
+def _shown(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=True, default=repr)
+    return text if text.isascii() and text.isprintable() else json.dumps(text, ensure_ascii=True)
+
+
+@contextmanager
+def bound(**names: str | None) -> Iterator[None]:
+    """Every line written inside carries these: request_id, correlation_id."""
+    with structlog.contextvars.bound_contextvars(
+        **{name: value for name, value in names.items() if value is not None}
+    ):
+        yield
+
+
+# -- metrics -------------------------------------------------------------------------
+
+REGISTRY = CollectorRegistry()
+METRICS_MEDIA = "text/plain; version=0.0.4; charset=utf-8"
+
+VERDICTS = Counter(
+    "watchkeeper_verdicts", "Verdicts given.", ["result", "reason"], registry=REGISTRY
+)
+ADMISSION_SECONDS = Histogram(
+    "watchkeeper_admission_seconds", "Time to admit one batch, commit included.", registry=REGISTRY
+)
+BATCH_EVENTS = Histogram(
+    "watchkeeper_batch_events",
+    "Events admitted in one transaction.",
+    buckets=(1, 2, 5, 10, 50, 100, 250, 500, 1000),
+    registry=REGISTRY,
+)
+OUTBOX = Gauge(
+    "watchkeeper_outbox_messages", "Messages waiting.", ["topic", "status"], registry=REGISTRY
+)
+DELIVERIES = Counter(
+    "watchkeeper_deliveries", "Attempts that ended.", ["topic", "outcome"], registry=REGISTRY
+)
+FENCED = Counter(
+    "watchkeeper_fenced_acks",
+    "Results dropped because the lease was lost.",
+    ["topic"],
+    registry=REGISTRY,
+)
+HANDLER_SECONDS = Histogram(
+    "watchkeeper_handler_seconds", "Time in a handler.", ["topic"], registry=REGISTRY
+)
+HTTP_REQUESTS = Counter(
+    "watchkeeper_http_requests",
+    "Requests answered.",
+    ["method", "route", "status"],
+    registry=REGISTRY,
+)
+HTTP_SECONDS = Histogram(
+    "watchkeeper_http_seconds", "Time to answer.", ["route"], registry=REGISTRY
+)
+HTTP_IN_FLIGHT = Gauge("watchkeeper_http_in_flight", "Requests under way.", registry=REGISTRY)
+
+
+def exposition() -> bytes:
+    """Everything measured, in Prometheus's text format."""
+    return generate_latest(REGISTRY)
+
+
+def count_verdict(result: str, reason: str | None) -> None:
+    VERDICTS.labels(result, reason or "").inc()
+
+
+# -- traces --------------------------------------------------------------------------
+
+_tracer = trace.get_tracer("watchkeeper")
+_propagator = TraceContextTextMapPropagator()
+TRACEPARENT = "traceparent"
+
+
+@contextmanager
+def span(name: str, parent: str | None = None, **facts: str | int) -> Iterator[trace.Span]:
+    """One step of a trace; under `parent`, a traceparent that came with a request or message."""
+    context = None if parent is None else _propagator.extract({TRACEPARENT: parent})
+    with _tracer.start_as_current_span(
+        name, context, attributes={f"watchkeeper.{key}": value for key, value in facts.items()}
+    ) as current:
+        yield current
+
+
+def traceparent() -> str | None:
+    """The current span as a message may carry it; None when nothing is being recorded."""
+    if not trace.get_current_span().is_recording():
+        return None
+    carrier: dict[str, str] = {}
+    _propagator.inject(carrier)
+    return carrier.get(TRACEPARENT)

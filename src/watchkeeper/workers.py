@@ -1,0 +1,222 @@
+"""The loops: which there are, how often they look, and what each calls.
+
+Work starts when news arrives, when a timer is due, or at the next look. Every loop
+outlives the errors of what it calls and the absence of its database.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from watchkeeper.actions.deliver_messages import Exchanged
+from watchkeeper.actions.dispatch import drain
+from watchkeeper.actions.dispatcher import BATCH_MAX, Dispatcher
+from watchkeeper.core.time import SECOND, Instant
+from watchkeeper.handlers.registry import Registry
+from watchkeeper.store.database import Database
+from watchkeeper.store.notices import Line
+
+GROW_SECONDS = 0.002
+RENEW_LOOK_SECONDS = 0.25
+NOTIFY_GAP_SECONDS = 0.01
+LISTEN_SECONDS = 0.5
+BACKOFF_SECONDS = 0.1
+BACKOFF_SECONDS_MAX = 5.0
+JOIN_SECONDS_MAX = 5.0
+
+_log = logging.getLogger("watchkeeper.workers")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerSettings:
+    poll_seconds: float = 1.0
+    grace_seconds: float = 10.0
+    batch_max: int = BATCH_MAX
+    maintenance_seconds: float = 60.0
+
+
+class Loop:
+    """A thread that repeats a deed until it is told to stop, whatever the deed raises."""
+
+    def __init__(self, name: str, deed: Callable[[], None], stopping: threading.Event) -> None:
+        self._name = name
+        self._deed = deed
+        self._stopping = stopping
+        self._thread = threading.Thread(target=self._repeat, name=f"watchkeeper {name}")
+        self._thread.daemon = True
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def join(self, timeout_seconds: float) -> bool:
+        self._thread.join(timeout_seconds)
+        return not self._thread.is_alive()
+
+    def _repeat(self) -> None:
+        pause = BACKOFF_SECONDS
+        while not self._stopping.is_set():
+            try:
+                self._deed()
+                pause = BACKOFF_SECONDS
+            except Exception as error:
+                _log.warning("%s: %s: %s", self._name, type(error).__name__, error)
+                self._stopping.wait(pause)
+                pause = min(2 * pause, BACKOFF_SECONDS_MAX)
+
+
+class Notifier:
+    """Tells other processes what was committed here. Every process that writes needs one."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+        self._stopping = threading.Event()
+        self._news = threading.Event()
+        self._loop = Loop("notify", self._notify, self._stopping)
+
+    def start(self) -> None:
+        if self.db.engine == "postgresql":
+            self.db.on_news.append(self._news.set)
+            self._loop.start()
+
+    def stop(self) -> None:
+        if self.db.engine == "postgresql":
+            self.db.on_news.remove(self._news.set)
+            self._stopping.set()
+            self._news.set()
+            self._loop.join(JOIN_SECONDS_MAX)
+
+    def _notify(self) -> None:
+        with Line(self.db) as line:
+            while not self._stopping.is_set():
+                self._news.wait()
+                self._news.clear()
+                if not self._stopping.is_set():
+                    line.notify()
+                    self._stopping.wait(NOTIFY_GAP_SECONDS)
+
+
+class Workers:
+    """Everything that works in this process. `stop` finishes or gives back what is held."""
+
+    def __init__(
+        self,
+        db: Database,
+        registry: Registry,
+        settings: WorkerSettings | None = None,
+        *,
+        chores: Sequence[Callable[[], object]] = (),
+    ) -> None:
+        self.db = db
+        self.settings = settings or WorkerSettings()
+        self.dispatcher = Dispatcher(db, registry, batch_max=self.settings.batch_max)
+        self._chores = chores
+        self._stopping = threading.Event()  # nothing new is claimed
+        self._ending = threading.Event()  # nothing is held any more, or the grace is over
+        self._last_look: tuple[Instant | None, Instant] | None = None
+        self._own = db
+        self._notifier = Notifier(db)
+        self._dispatch = Loop("dispatch", self._dispatch_until_stopped, self._stopping)
+        self._others = [Loop("renew", self._renew, self._ending)]
+        if chores:
+            self._others.append(Loop("maintain", self._maintain, self._ending))
+        if db.engine == "postgresql":
+            self._others.append(Loop("listen", self._listen, self._ending))
+
+    @property
+    def counts(self) -> Counter[str]:
+        return self.dispatcher.counts
+
+    def start(self) -> None:
+        self._own = self.db.of_its_own()
+        self._notifier.start()
+        for loop in (self._dispatch, *self._others):
+            loop.start()
+
+    def drain(self) -> Counter[str]:
+        """Deliver what is due in the caller's thread, beside what the loops deliver."""
+        return drain(self.db, self.dispatcher.registry)
+
+    def stop(self, grace_seconds: float | None = None) -> bool:
+        """Claim nothing more, release what was not begun, wait for the rest; whether all ended.
+
+        What is still running when the grace is over keeps its lease until that ends.
+        """
+        grace = self.settings.grace_seconds if grace_seconds is None else grace_seconds
+        until = time.monotonic() + grace
+        self._stopping.set()
+        self.db.wake()
+        clean = self._dispatch.join(grace + JOIN_SECONDS_MAX) and self._wind_down(until)
+        self._ending.set()
+        self._notifier.stop()
+        for loop in self._others:
+            loop.join(JOIN_SECONDS_MAX)
+        self.dispatcher.dismiss(JOIN_SECONDS_MAX)
+        if self._own is not self.db:
+            self._own.close()
+        return clean
+
+    def _wind_down(self, until: float) -> bool:
+        self.dispatcher.abandon()
+        while True:
+            seen = self.db.news_count
+            try:
+                self.dispatcher.step(claiming=False)
+            except Exception as error:
+                _log.warning("stopping: %s: %s", type(error).__name__, error)
+            left = until - time.monotonic()
+            if not self.dispatcher.held or left <= 0:
+                return not self.dispatcher.held
+            self.db.wait_for_news(seen, min(left, BACKOFF_SECONDS))
+
+    # -- the loops -------------------------------------------------------------------
+
+    def _dispatch_until_stopped(self) -> None:
+        while not self._stopping.is_set():
+            seen = self.db.news_count
+            found = self.dispatcher.step()
+            self._wait(seen, found)
+
+    def _wait(self, seen: int, found: Exchanged) -> None:
+        """Until there is news, an attempt has ended, a timer is due, or it is time to look."""
+        seconds = 0.0 if found.has_more and self.dispatcher.has_room else self._quiet_seconds(found)
+        while seconds > 0 and not self._stopping.is_set():
+            step = GROW_SECONDS if self.dispatcher.grow() else seconds
+            if self.db.wait_for_news(seen, min(step, seconds)) != seen:
+                return
+            seconds -= step
+
+    def _quiet_seconds(self, found: Exchanged) -> float:
+        look = (found.due_at, found.now)
+        stands_still, self._last_look = look == self._last_look, look
+        if found.due_at is None or stands_still:  # a virtual clock does not move by waiting
+            return self.settings.poll_seconds
+        return min(
+            self.settings.poll_seconds, max(GROW_SECONDS, (found.due_at - found.now) / SECOND)
+        )
+
+    def _renew(self) -> None:
+        lost = self.dispatcher.leases.renew_due(self._own)
+        if lost:
+            _log.warning("%d leases were lost", lost)
+        self._ending.wait(RENEW_LOOK_SECONDS)
+
+    def _listen(self) -> None:
+        with Line(self.db) as line:
+            line.listen()
+            self.db.wake()  # what was told while nobody listened
+            while not self._ending.is_set():
+                if line.heard(LISTEN_SECONDS):
+                    self.db.wake()
+
+    def _maintain(self) -> None:
+        for chore in self._chores:
+            try:
+                chore()
+            except Exception:
+                _log.exception("maintenance failed")
+        self._ending.wait(self.settings.maintenance_seconds)
