@@ -12,6 +12,7 @@ from watchkeeper.actions.admit import Admission
 from watchkeeper.actions.advance_clock import Advanced, advance_clock, clock_now
 from watchkeeper.actions.apply_policy import apply_policy
 from watchkeeper.actions.change_account import AccountChange, change_account
+from watchkeeper.actions.chores import chores
 from watchkeeper.actions.dispatch import drain
 from watchkeeper.actions.explain_decision import Explanation, explain_decision
 from watchkeeper.actions.fire_triggers import fire_triggers
@@ -23,14 +24,17 @@ from watchkeeper.actions.topics import register_decision, register_own
 from watchkeeper.core.ids import SYSTEM, AccountId, ScheduleId, TenantId
 from watchkeeper.core.policy import Policy, delivery_for
 from watchkeeper.core.schedule import CatchUp
-from watchkeeper.core.time import to_datetime
+from watchkeeper.core.time import from_datetime, to_datetime
 from watchkeeper.handlers.registry import Registry
 from watchkeeper.results import Receipt, Verdict, verdict_of
 from watchkeeper.store import clock
 from watchkeeper.store.database import AnyEngine, Database, open_database
+from watchkeeper.store.enqueue_on import enqueue_on
+from watchkeeper.store.json import dumps
 from watchkeeper.store.migrations import upgrade
-from watchkeeper.store.outbox import NAMESPACE
+from watchkeeper.store.outbox import NAMESPACE, NewMessage
 from watchkeeper.store.schedules import Schedule
+from watchkeeper.store.sqlite import Journal
 from watchkeeper.workers import Workers, WorkerSettings
 
 AUTHOR = "python"
@@ -68,8 +72,9 @@ class App:
         virtual_clock: bool = False,
         migrate: bool = True,
         pool_size: int = 16,
+        journal: Journal = "auto",
     ) -> None:
-        self.db: Database = open_database(url, pool_size=pool_size)
+        self.db: Database = open_database(url, pool_size=pool_size, journal=journal)
         if migrate:
             upgrade(self.db.writer)
         if virtual_clock:
@@ -178,6 +183,34 @@ class App:
         decided = change_account(self.admission, tenant, AccountId(name), change)
         return [verdict_of(one) for one in decided]
 
+    def enqueue(
+        self,
+        connection: object,
+        topic: str,
+        payload: Mapping[str, Any],
+        *,
+        tenant_id: str = SYSTEM,
+        namespace: str = NAMESPACE,
+        due_at: datetime | None = None,
+        dedupe_key: str | None = None,
+        ordering_key: str | None = None,
+    ) -> str:
+        """Leave a message in your own open transaction; its id.
+
+        `connection` is a SQLAlchemy connection or session, or one of psycopg or sqlite3. The
+        message is committed with your rows, or rolled back with them.
+        """
+        message = NewMessage(
+            topic=topic,
+            payload=dumps(dict(payload)),
+            namespace=namespace,
+            tenant_id=TenantId(tenant_id),
+            due_at=None if due_at is None else from_datetime(due_at),
+            dedupe_key=dedupe_key,
+            ordering_key=ordering_key,
+        )
+        return enqueue_on(connection, [message])[0]
+
     # -- standing orders ----------------------------------------------------------------
 
     def apply_policy(
@@ -257,7 +290,7 @@ class App:
     def start_workers(self, settings: WorkerSettings | None = None) -> Workers:
         """Deliver in the background from now on, until `close`."""
         if self._workers is None:
-            self._workers = Workers(self.db, self.registry, settings)
+            self._workers = Workers(self.db, self.registry, settings, chores=chores(self.db))
             self._workers.start()
         return self._workers
 

@@ -1,0 +1,21 @@
+"""What has to be done now and then, whoever is there to do it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from watchkeeper.actions.forget_expired import forget_expired
+from watchkeeper.core.ids import SYSTEM
+from watchkeeper.store.database import Database
+
+
+def chores(db: Database) -> Sequence[Callable[[], object]]:
+    """For the maintenance loop of every worker: each may run on many machines at once."""
+    return (partial(read_policy_in_force, db), partial(forget_expired, db))
+
+
+def read_policy_in_force(db: Database) -> None:
+    """Learn of a new policy, for the delivery rules that need no lock to be read."""
+    with db.read(SYSTEM) as tx:
+        db.policies.current(tx)

@@ -1,0 +1,29 @@
+"""`bench`: measure, where the benchmarks are."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from watchkeeper.cli.endings import UNREACHABLE, fail
+
+
+def bench(
+    what: Annotated[
+        list[str] | None, typer.Argument(metavar="[WHAT]…", help="Which measurements; else all.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Short and rough.")] = False,
+) -> None:
+    """Measure against the raw database and against peers. Needs a checkout of the source."""
+    checkout = Path(__file__).parents[3]
+    if not (checkout / "bench" / "__main__.py").is_file():
+        fail(
+            UNREACHABLE,
+            "the benchmarks come with the source, not with the installed package: use `make bench`",
+        )
+    command = [sys.executable, "-m", "bench", *(what or ["all"]), *(["--quick"] if quick else [])]
+    raise typer.Exit(subprocess.run(command, cwd=checkout, check=False).returncode)

@@ -1,0 +1,189 @@
+"""`trigger`, `signal`, `explain`: ask for a run, hand in news, and ask why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from watchkeeper.cli.options import AsJson, Db, OwnerTenant
+from watchkeeper.cli.output import say, say_facts, say_json, say_table
+from watchkeeper.cli.place import as_id, opened
+
+if TYPE_CHECKING:
+    from watchkeeper.results import Verdict
+
+TenantName = Annotated[str, typer.Argument(metavar="TENANT", help="Whose account it is.")]
+AccountName = Annotated[str, typer.Argument(metavar="ACCOUNT", help="The account it is about.")]
+Correlation = Annotated[
+    str | None,
+    typer.Option("--correlation-id", help="Kept with everything this leads to."),
+]
+
+
+def trigger(
+    tenant: TenantName,
+    account: AccountName,
+    trigger_type: Annotated[
+        str, typer.Argument(metavar="TYPE", help="Such as SIGNAL_ARRIVED; the policy names them.")
+    ],
+    key: Annotated[
+        str,
+        typer.Option("--key", help="The idempotency key: a repeat of it never runs again."),
+    ],
+    scheduled_at: Annotated[
+        str | None,
+        typer.Option("--scheduled-at", metavar="TIME", help="When it was to happen, ISO 8601."),
+    ] = None,
+    saturation: Annotated[
+        float | None,
+        typer.Option("--saturation", help="How much was done already; 1 and more is enough."),
+    ] = None,
+    correlation_id: Correlation = None,
+    db: Db = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask for a decision run of an account and print the verdict.
+
+    A verdict is an answer, not a failure: the exit code is 0 for ALLOW, DEFER and SKIP.
+    """
+    from watchkeeper import inputs
+    from watchkeeper.actions.admit import Admission
+    from watchkeeper.actions.fire_triggers import fire_triggers
+    from watchkeeper.core.ids import TenantId
+    from watchkeeper.results import verdict_of
+
+    event = _given(
+        account_id=account,
+        trigger_type=trigger_type,
+        idempotency_key=key,
+        scheduled_at=scheduled_at,
+        correlation_id=correlation_id,
+        action_saturation_score=saturation,
+    )
+    tenant_id = TenantId(inputs.parse_tenant_id(tenant))
+    events = inputs.parse_triggers([event])
+    with opened(db) as database:
+        admission = Admission(database, makes_tenants=True)
+        verdict = verdict_of(fire_triggers(admission, tenant_id, events)[0])
+    _say_verdict(verdict, as_json, {})
+
+
+def signal(
+    tenant: TenantName,
+    account: AccountName,
+    type: Annotated[str, typer.Argument(metavar="TYPE", help="What happened, in your words.")],
+    signal_id: Annotated[
+        str | None, typer.Option("--id", help="Your id for it; one is made if you have none.")
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", help="The idempotency key, if the id is not it.")
+    ] = None,
+    occurred_at: Annotated[
+        str | None,
+        typer.Option("--occurred-at", metavar="TIME", help="When it happened, ISO 8601."),
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option("--data", metavar="JSON", help="A JSON object that goes with it.")
+    ] = None,
+    correlation_id: Correlation = None,
+    db: Db = None,
+    as_json: AsJson = False,
+) -> None:
+    """Hand in a piece of news about an account and print the verdict on waking its agent."""
+    from watchkeeper import inputs
+    from watchkeeper.actions.admit import Admission
+    from watchkeeper.actions.ingest_signals import ingest_signals
+    from watchkeeper.core.ids import TenantId
+    from watchkeeper.results import verdict_of
+
+    given = _given(
+        account_id=account,
+        type=type,
+        signal_id=signal_id,
+        idempotency_key=key,
+        occurred_at=occurred_at,
+        correlation_id=correlation_id,
+        data=None if data is None else _json_object(data),
+    )
+    tenant_id = TenantId(inputs.parse_tenant_id(tenant))
+    signals = inputs.parse_signals([given])
+    with opened(db) as database:
+        admission = Admission(database, makes_tenants=True)
+        received, decided = ingest_signals(admission, tenant_id, signals)[0]
+    _say_verdict(verdict_of(decided), as_json, {"signal_id": received})
+
+
+def explain(
+    decision_id: Annotated[str, typer.Argument(metavar="ID", help="The id of a decision.")],
+    tenant: OwnerTenant = None,
+    db: Db = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say why a decision went as it did: each check, and the one that decided."""
+    from watchkeeper.actions.explain_decision import explain_decision
+    from watchkeeper.actions.locate_tenant import tenant_of_decision
+    from watchkeeper.core.ids import TenantId
+
+    decision_id = as_id(decision_id, "decision")
+    with opened(db) as database:
+        owner = tenant_of_decision(database, decision_id) if tenant is None else TenantId(tenant)
+        found = explain_decision(database, owner, decision_id)
+    explained = found.to_json()
+    if as_json:
+        say_json(explained)
+        return
+    verdict = explained["verdict"]
+    say_facts({"decision": decision_id, "tenant": owner, **_facts(verdict)})
+    say()
+    say_table(
+        ("check", "compared", "threshold", "from", "outcome"),
+        [
+            (c["name"], c["compared"], c["threshold"], c["source"], c["outcome"])
+            for c in explained["checks"]
+        ],
+    )
+    say_facts(
+        {
+            "decided by": explained["binding_check"],
+            "passes from": explained["earliest_pass_at"],
+            "smallest change": explained["smallest_change"],
+        }
+    )
+
+
+def _say_verdict(verdict: Verdict, as_json: bool, more: Mapping[str, str]) -> None:
+    found = verdict.to_json()
+    if as_json:
+        say_json({**more, "verdict": found} if more else found)
+        return
+    say_facts({**_facts(found), **more, "decision": verdict.decision_id})
+
+
+def _facts(verdict: Mapping[str, Any]) -> dict[str, object]:
+    return {
+        "verdict": str(verdict["result"]),
+        "reason": verdict["reason"],
+        "because": verdict["explanation"],
+        "at": verdict["evaluated_at"],
+        "retry in": None
+        if verdict["retry_after_seconds"] is None
+        else f"{verdict['retry_after_seconds']} s",
+        "policy": verdict["policy_version"],
+    }
+
+
+def _given(**values: object) -> dict[str, object]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _json_object(text: str) -> object:
+    import orjson
+
+    from watchkeeper.errors import Invalid
+
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        raise Invalid.at("--data", "is not JSON") from None

@@ -1,0 +1,162 @@
+"""`dev`: everything in one process, on this machine only, without configuration."""
+
+from __future__ import annotations
+
+import ipaddress
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from watchkeeper.cli.options import AppName, Db, Host, Port
+from watchkeeper.cli.output import console, say_facts
+from watchkeeper.cli.serve import metrics_beside
+from watchkeeper.cli.starting import (
+    app_for,
+    built_in_decision,
+    has_decision,
+    settings_for,
+    start_logging,
+    warn_of_sqlite,
+)
+
+if TYPE_CHECKING:
+    from watchkeeper.app import App
+    from watchkeeper.results import Decision, Run
+    from watchkeeper.settings import Settings
+    from watchkeeper.stopping import Stop
+
+AUTHOR = "dev"
+HINT = "Ctrl-C ends it. In another shell: watchkeeper ledger tail --follow"
+KEYS_KEPT = 20
+"""Admin keys of earlier starts that stay good: a script may still hold one."""
+
+
+def dev(
+    db: Db = None,
+    host: Host = None,
+    port: Port = None,
+    virtual_clock: Annotated[
+        bool,
+        typer.Option("--virtual-clock", help="Time stands still and moves when it is told to."),
+    ] = False,
+    demo: Annotated[
+        bool, typer.Option("--demo/--no-demo", help="Play traffic of four tenants, and show it.")
+    ] = False,
+    app: AppName = None,
+) -> None:
+    """Migrate, serve and work in one process, on loopback. Prints the address and an admin key.
+
+    Without --app a built-in decision handler answers, so that everything can be tried.
+    """
+    settings = settings_for(db=db, host=host, port=port)
+    check_loopback(settings.host)
+    start_logging(settings, quiet=True)
+    warn_of_sqlite(settings)
+    working = app_for(settings, app, migrate=True)
+    try:
+        _start(working, settings, virtual_clock=virtual_clock, demo=demo)
+    finally:
+        working.close()
+
+
+def check_loopback(host: str) -> None:
+    """Development mode makes tenants by their first use: it is not for others to reach."""
+    from watchkeeper.errors import Invalid
+
+    try:
+        is_loopback = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        is_loopback = False
+    if not is_loopback:
+        raise Invalid.at("--host", "dev listens on loopback only; use `watchkeeper serve`")
+
+
+def _start(app: App, settings: Settings, *, virtual_clock: bool, demo: bool) -> None:
+    from watchkeeper.actions.advance_clock import start_virtual_clock
+    from watchkeeper.http.app import create_app
+    from watchkeeper.http.server import serve
+    from watchkeeper.stopping import Stop
+    from watchkeeper.workers import WorkerSettings
+
+    if virtual_clock:
+        start_virtual_clock(app.db)
+    stop = Stop()
+    if not has_decision(app):
+        app.decision(_thinker(stop) if demo else built_in_decision)
+    key = admin_key(app, settings)
+    asgi = create_app(app.db, settings, dev=True, workers=app, admission=app.admission)
+    playing: list[threading.Thread] = []
+
+    def greet(address: str) -> None:
+        _say_where(address, key, app)
+        if demo:
+            playing.append(_play(app, stop, address))
+
+    with stop.on_signals(), metrics_beside(settings):
+        app.start_workers(WorkerSettings(grace_seconds=settings.grace_seconds))
+        serve(asgi, settings, stop, on_started=greet)
+        for thread in playing:
+            thread.join()
+
+
+def admin_key(app: App, settings: Settings) -> str:
+    """A new key for all tenants, shown once; the one of the settings is not shown."""
+    if settings.admin_key is not None:
+        return "the one in WATCHKEEPER_ADMIN_KEY"
+    from watchkeeper.actions import views
+    from watchkeeper.actions.create_api_key import LIVE_KEYS_MAX, create_api_key
+    from watchkeeper.actions.revoke_api_key import revoke_api_key
+
+    known = views.list_api_keys(app.db, None, "", LIVE_KEYS_MAX)
+    own = [key for key in known if key.created_by == AUTHOR and key.revoked_at is None]
+    own.sort(key=lambda key: key.created_at)
+    for key in own[: max(0, len(own) - KEYS_KEPT)]:
+        revoke_api_key(app.db, None, key.key_id, revoked_by=AUTHOR)
+    return create_api_key(app.db, None, "admin", created_by=AUTHOR).key
+
+
+def _say_where(address: str, key: str, app: App) -> None:
+    from watchkeeper.actions import views
+    from watchkeeper.core.time import to_iso
+    from watchkeeper.settings import redacted_url
+
+    standing = views.virtual_now(app.db)
+    url = app.db.writer.url.render_as_string(hide_password=True)
+    say_facts(
+        {
+            "address": address,
+            "admin key": key,
+            "database": redacted_url(url),
+            "clock": None if standing is None else f"virtual, at {to_iso(standing)}",
+            "stop": "Ctrl-C",
+        }
+    )
+    console().file.flush()
+
+
+def _thinker(stop: Stop) -> Callable[[Run], Decision]:
+    from watchkeeper.demo.handler import Thinker
+
+    return Thinker(stop.asked)
+
+
+def _play(app: App, stop: Stop, address: str) -> threading.Thread:
+    """The demo beside the server: its traffic, and the screen that shows it."""
+    from watchkeeper.demo.cast import set_the_stage
+    from watchkeeper.demo.play import Play
+    from watchkeeper.demo.show import show
+    from watchkeeper.demo.tally import Tally
+
+    def perform() -> None:
+        set_the_stage(app.db)
+        play = Play(app.admission, stop.asked)
+        tally = Tally(app.db)
+        play.start()
+        show(tally, stop.asked, console(), address=address, hint=HINT)
+        play.join()
+
+    thread = threading.Thread(target=perform, name="watchkeeper-screen", daemon=True)
+    thread.start()
+    return thread

@@ -1,0 +1,149 @@
+"""`ledger tail`: the log, as it is written."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from watchkeeper.cli.options import AnyTenant, AsJson, Db, Limit
+from watchkeeper.cli.output import console, say_json_line
+from watchkeeper.cli.place import opened
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from watchkeeper.core.ledger import Recorded
+    from watchkeeper.store.database import Database
+
+LOOK_SECONDS = 0.5
+PAGE = 500
+TENANTS_MAX = 1000
+
+app = typer.Typer(help="Read the log of all that was decided and done.", no_args_is_help=True)
+
+
+@app.command()
+def tail(
+    tenant: AnyTenant = None,
+    kind: Annotated[
+        str | None, typer.Option("--kind", help="Only entries of this kind, such as verdict.")
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on printing what is added.")
+    ] = False,
+    limit: Limit = 20,
+    db: Db = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the newest entries, oldest of them first; with --json one object a line."""
+    printer = None if as_json else console()
+    with opened(db) as database:
+        places = {name: 0 for name in _tenants(database, tenant)}
+        newest = [e for name in places for e in _newest(database, name, kind, limit)]
+        newest.sort(key=lambda found: (found.entry.at, found.seq))
+        places = {name: _last_place(database, name) for name in places} if follow else places
+        for found in newest[-limit:]:
+            _say(found, printer)
+            places[found.tenant_id] = max(places[found.tenant_id], found.seq)
+        if follow:
+            _follow(database, tenant, kind, places, printer)
+
+
+def _follow(
+    database: Database,
+    tenant: str | None,
+    kind: str | None,
+    places: dict[str, int],
+    printer: Console | None,
+) -> None:
+    """Until interrupted. Places are dense and in the order of commits: nothing is missed."""
+    pause = threading.Event()
+    try:
+        while True:
+            for name in _tenants(database, tenant):
+                for found in _after(database, name, places.setdefault(name, 0)):
+                    places[name] = found.seq
+                    if kind is None or found.entry.kind == kind:
+                        _say(found, printer)
+            pause.wait(LOOK_SECONDS)
+    except KeyboardInterrupt:
+        return
+
+
+def _tenants(database: Database, tenant: str | None) -> list[str]:
+    from watchkeeper.actions import views
+    from watchkeeper.core.ids import SYSTEM
+
+    if tenant is not None:
+        return [tenant]
+    return [SYSTEM, *(t.tenant_id for t in views.list_tenants(database, "", TENANTS_MAX))]
+
+
+def _newest(database: Database, name: str, kind: str | None, limit: int) -> list[Recorded]:
+    from watchkeeper.core.ids import TenantId
+    from watchkeeper.store import ledger
+
+    with database.read(TenantId(name)) as tx:
+        return ledger.newest(tx, {} if kind is None else {"kind": kind}, limit=limit)
+
+
+def _last_place(database: Database, name: str) -> int:
+    return max((found.seq for found in _newest(database, name, None, 1)), default=0)
+
+
+def _after(database: Database, name: str, place: int) -> list[Recorded]:
+    from watchkeeper.actions import views
+    from watchkeeper.core.ids import TenantId
+
+    return views.list_ledger(database, TenantId(name), {}, after=place, limit=PAGE)
+
+
+def _say(found: Recorded, printer: Console | None) -> None:
+    if printer is None:
+        say_json_line(as_data(found))
+        sys.stdout.flush()
+        return
+    from rich.text import Text
+
+    from watchkeeper.cli.output import STYLES
+    from watchkeeper.core.time import to_iso
+
+    entry = found.entry
+    line = Text(f"{to_iso(entry.at)[:19]}Z ", style="dim")
+    line.append(f"{found.tenant_id:<12} {found.seq:>6}  ", style="not dim")
+    line.append(f"{entry.kind:<16}", style="not dim bold")
+    line.append(f"{entry.subject:<20} ", style="not dim")
+    if entry.result is not None:
+        line.append(f"{entry.result} ", style=STYLES.get(entry.result, "not dim"))
+    if entry.reason is not None:
+        line.append(f"{entry.reason} ", style="not dim")
+    if entry.trigger_type is not None:
+        line.append(entry.trigger_type, style="dim")
+    printer.print(line)
+
+
+def as_data(found: Recorded) -> dict[str, Any]:
+    """An entry as the HTTP API shows it."""
+    import orjson
+
+    from watchkeeper.core.time import to_iso
+
+    entry = found.entry
+    return {
+        "tenant_id": found.tenant_id,
+        "seq": found.seq,
+        "entry_id": entry.entry_id,
+        "at": to_iso(entry.at),
+        "stage": entry.stage,
+        "kind": entry.kind,
+        "subject": entry.subject,
+        "correlation_id": entry.correlation_id,
+        "policy_version": entry.policy_version,
+        "trigger_type": entry.trigger_type,
+        "result": entry.result,
+        "reason": entry.reason,
+        "data": orjson.loads(entry.data),
+    }

@@ -1,0 +1,73 @@
+"""The `watchkeeper` command: which commands there are, and how they end.
+
+Nothing heavy is imported until a command needs it, so that `--help` and completion
+answer at once.
+"""
+
+from __future__ import annotations
+
+import typer
+
+from watchkeeper.cli import (
+    bench,
+    clock,
+    config,
+    decide,
+    demo,
+    dev,
+    keys,
+    kill,
+    ledger,
+    outbox,
+    policy,
+    schedules,
+    serve,
+    tenants,
+    verify,
+    version,
+)
+from watchkeeper.cli.endings import Commands
+
+app = typer.Typer(
+    name="watchkeeper",
+    cls=Commands,
+    help="The control plane for always-on agents: decides when they may think, and can prove why.",
+    epilog="Exit codes: 0 done, 1 a check found something, 2 wrong usage or input,"
+    " 3 cannot reach what it needs.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+START = "Start it"
+ASK = "Ask and explain"
+ORDERS = "Standing orders"
+OPERATE = "Operate"
+
+app.command("dev", rich_help_panel=START)(dev.dev)
+app.command("serve", rich_help_panel=START)(serve.serve)
+app.command("worker", rich_help_panel=START)(serve.worker)
+app.command("migrate", rich_help_panel=START)(serve.migrate)
+app.command("demo", rich_help_panel=START)(demo.demo)
+
+app.command("trigger", rich_help_panel=ASK)(decide.trigger)
+app.command("signal", rich_help_panel=ASK)(decide.signal)
+app.command("explain", rich_help_panel=ASK)(decide.explain)
+app.add_typer(ledger.app, name="ledger", rich_help_panel=ASK)
+
+app.add_typer(policy.app, name="policy", rich_help_panel=ORDERS)
+app.add_typer(schedules.app, name="schedules", rich_help_panel=ORDERS)
+app.add_typer(kill.app, name="kill", rich_help_panel=ORDERS)
+app.add_typer(tenants.app, name="tenants", rich_help_panel=ORDERS)
+
+app.command("verify", rich_help_panel=OPERATE)(verify.verify)
+app.add_typer(outbox.app, name="outbox", rich_help_panel=OPERATE)
+app.add_typer(keys.app, name="keys", rich_help_panel=OPERATE)
+app.add_typer(clock.app, name="clock", rich_help_panel=OPERATE)
+app.add_typer(config.app, name="config", rich_help_panel=OPERATE)
+app.command("bench", rich_help_panel=OPERATE)(bench.bench)
+app.command("version", rich_help_panel=OPERATE)(version.version)
+
+
+def main() -> None:
+    app()

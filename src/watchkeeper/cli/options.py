@@ -1,0 +1,52 @@
+"""The options that many commands share, each said once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Db = Annotated[
+    str | None,
+    typer.Option(
+        "--db",
+        metavar="URL",
+        help="The database: sqlite:///FILE or postgresql://…; else WATCHKEEPER_DATABASE_URL.",
+        show_default=False,
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="JSON instead of words and tables.")]
+Tenant = Annotated[
+    str, typer.Option("--tenant", metavar="TENANT", help="Whose it is.", show_default=False)
+]
+AnyTenant = Annotated[
+    str | None,
+    typer.Option(
+        "--tenant", metavar="TENANT", help="Whose it is; else all tenants.", show_default=False
+    ),
+]
+OwnerTenant = Annotated[
+    str | None,
+    typer.Option(
+        "--tenant", metavar="TENANT", help="Whose it is; else it is looked up.", show_default=False
+    ),
+]
+Reason = Annotated[str, typer.Option("--reason", help="Why, for the ledger.", show_default=False)]
+Limit = Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many at most.")]
+AppName = Annotated[
+    str | None,
+    typer.Option(
+        "--app",
+        metavar="MODULE:NAME",
+        help="The App whose handlers are called, such as agents:app.",
+        show_default=False,
+    ),
+]
+Host = Annotated[
+    str | None,
+    typer.Option("--host", help="The address to listen on.", show_default=False),
+]
+Port = Annotated[
+    int | None,
+    typer.Option("--port", min=0, max=65_535, help="The port to listen on.", show_default="8484"),
+]

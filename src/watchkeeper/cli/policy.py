@@ -1,0 +1,108 @@
+"""`policy`: show, check and apply the standing orders."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from watchkeeper.cli.options import AsJson, Db, Reason
+from watchkeeper.cli.output import say, say_facts, say_json
+from watchkeeper.cli.place import AUTHOR, opened
+
+FILE_BYTES_MAX = 4 * 1024 * 1024
+
+app = typer.Typer(help="Show, check and apply the policy.", no_args_is_help=True)
+File = Annotated[Path, typer.Argument(metavar="FILE", help="A TOML document; - for stdin.")]
+
+
+@app.command()
+def show(
+    version: Annotated[
+        int | None, typer.Option("--version", min=0, help="An earlier one; 0 is the shipped one.")
+    ] = None,
+    tenant: Annotated[
+        str | None, typer.Option("--tenant", help="As it holds for one tenant, merged.")
+    ] = None,
+    db: Db = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the policy in force."""
+    from watchkeeper.actions import views
+    from watchkeeper.core.ids import TenantId
+
+    with opened(db) as database:
+        owner = None if tenant is None else views.view_tenant(database, TenantId(tenant)).tenant_id
+        policy = views.view_policy(database, owner, version)
+    if as_json:
+        say_json({"version": policy.version, "hash": policy.hash, "document": policy.text})
+        return
+    say(policy.text.rstrip("\n"))
+
+
+@app.command()
+def check(file: File, as_json: AsJson = False) -> None:
+    """Read a document and say what is wrong with it, line by line. Changes nothing."""
+    from watchkeeper.actions.apply_policy import read_policy
+    from watchkeeper.cli.endings import FOUND
+    from watchkeeper.errors import Invalid
+
+    text = _text(file)
+    try:
+        policy = read_policy(text)
+    except Invalid as error:
+        if as_json:
+            problems = [{"place": p.place, "message": p.message} for p in error.problems]
+            say_json({"valid": False, "problems": problems})
+        else:
+            for problem in error.problems:
+                typer.echo(f"{file}: {problem}", err=True)
+        raise typer.Exit(FOUND) from None
+    if as_json:
+        say_json({"valid": True, "hash": policy.hash, "problems": []})
+    else:
+        say(f"{file} is a valid policy, hash {policy.hash[:12]}.")
+
+
+@app.command()
+def apply(file: File, reason: Reason, db: Db = None, as_json: AsJson = False) -> None:
+    """Put a document in force for every later decision."""
+    from pydantic import TypeAdapter
+
+    from watchkeeper import inputs
+    from watchkeeper.actions import views
+    from watchkeeper.actions.apply_policy import apply_policy, read_policy
+    from watchkeeper.core.policy import diff
+    from watchkeeper.input_types import Words
+
+    said = inputs.parse_value(TypeAdapter[str](Words), reason, "--reason")
+    document = _text(file)
+    read_policy(document)
+    with opened(db) as database:
+        before = views.view_policy(database, None)
+        policy = apply_policy(database, document, author=AUTHOR, reason=said)
+    changes = diff(before, policy)
+    if as_json:
+        listed = [{"path": c.path, "before": c.before, "after": c.after} for c in changes]
+        say_json({"version": policy.version, "hash": policy.hash, "changes": listed})
+        return
+    say(f"Policy version {policy.version} is in force, hash {policy.hash[:12]}.")
+    say_facts({c.path: f"{_value(c.before)} → {_value(c.after)}" for c in changes})
+
+
+def _value(value: int | str | None) -> str:
+    return "absent" if value is None else str(value)
+
+
+def _text(file: Path) -> str:
+    from watchkeeper.errors import Invalid
+
+    try:
+        raw = sys.stdin.buffer.read(FILE_BYTES_MAX) if str(file) == "-" else file.read_bytes()
+        return raw.decode()
+    except OSError as error:
+        raise Invalid.at(str(file), f"cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise Invalid.at(str(file), "is not UTF-8 text") from None

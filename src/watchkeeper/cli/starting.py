@@ -1,0 +1,129 @@
+"""What the commands that start something have in common: the app, its handlers, its logs."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from watchkeeper.cli.place import open_checked, settings_of, sqlite_file
+
+if TYPE_CHECKING:
+    from watchkeeper.app import App
+    from watchkeeper.results import Decision, Run
+    from watchkeeper.settings import Settings
+
+
+def built_in_decision(run: Run) -> Decision:
+    """Stands in until an app registers its own, so that everything can be tried."""
+    from watchkeeper.results import Decision
+
+    return Decision(note=f"the built-in handler saw {len(run.signals)} signals")
+
+
+def app_for(settings: Settings, named: str | None, *, migrate: bool) -> App:
+    """The app to work with: the one that is named, or one without handlers.
+
+    A named app keeps its own database, unless flag, environment or file say another: then
+    its handlers are used on that one.
+    """
+    from watchkeeper.app import App
+
+    given = None if named is None else load_app(named)
+    if given is not None and not _says(settings, "database_url"):
+        return given
+    if not migrate:
+        open_checked(settings).close()
+    made = App(
+        settings.database_url,
+        migrate=migrate,
+        pool_size=settings.pool_size,
+        journal=settings.sqlite_journal,
+    )
+    if given is not None:
+        adopt(made, given)
+        given.close()
+    return made
+
+
+def load_app(named: str) -> App:
+    """Import MODULE:NAME, from the present folder too. What it raises is its own business."""
+    from watchkeeper.app import App
+    from watchkeeper.errors import Invalid
+
+    module, colon, name = named.partition(":")
+    if not (module and colon and name):
+        raise Invalid.at("--app", "must be MODULE:NAME, such as agents:app")
+    sys.path.insert(0, os.getcwd())
+    try:
+        found: Any = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not module.startswith(error.name):
+            raise
+        raise Invalid.at("--app", f"there is no module {module}") from None
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if not isinstance(found, App):
+        raise Invalid.at("--app", f"{named} is not a watchkeeper.App")
+    return found
+
+
+def adopt(app: App, other: App) -> None:
+    """Register the handlers of one app with another; what an app does itself stays its own."""
+    from watchkeeper.core.envelope import EVALUATION_REQUESTED
+
+    for topic in other.registry:
+        if topic.call is None:
+            continue
+        if topic.name == EVALUATION_REQUESTED:
+            app.decision(topic.call)
+        else:
+            app.registry.handle(topic.name, topic.call, namespace=topic.namespace)
+
+
+def has_decision(app: App) -> bool:
+    from watchkeeper.core.envelope import EVALUATION_REQUESTED
+    from watchkeeper.store.outbox import NAMESPACE
+
+    return (NAMESPACE, EVALUATION_REQUESTED) in app.registry
+
+
+def settings_for(**flags: Any) -> Settings:
+    return settings_of(flags.pop("db", None), **flags)
+
+
+def start_logging(settings: Settings, *, quiet: bool = False) -> None:
+    """`quiet`: a person watches, so only what is wrong, in words, unless told otherwise."""
+    from watchkeeper.telemetry import configure_logging
+
+    level = "warning" if quiet and not _says(settings, "log_level") else settings.log_level
+    form = "console" if quiet and not _says(settings, "log_format") else settings.log_format
+    secret = settings.admin_key
+    secrets = [] if secret is None else [secret.get_secret_value()]
+    configure_logging(level, form, secrets=secrets)
+
+
+def warn_of_sqlite(settings: Settings) -> None:
+    """Say so when this SQLite can damage a file that several processes write in WAL mode."""
+    from watchkeeper.store.sqlite import has_wal_reset_bug, library_version
+
+    version = library_version()
+    if sqlite_file(settings.database_url) is None or not has_wal_reset_bug(version):
+        return
+    name = ".".join(map(str, version))
+    told = f"note: SQLite {name} has the WAL-reset bug (fixed in 3.51.3, 3.50.7 and 3.44.6)"
+    if settings.sqlite_journal == "wal":
+        told += (
+            "; with sqlite_journal = wal only one process may use the file, or it can be damaged"
+        )
+    else:
+        told += "; the rollback journal is used, which is safe and slower"
+    typer.echo(told, err=True)
+
+
+def _says(settings: Settings, name: str) -> bool:
+    """Whether anybody said it, or it is a default."""
+    return any(s.name == name and s.source != "default" for s in settings.sources())

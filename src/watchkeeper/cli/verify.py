@@ -1,0 +1,67 @@
+"""`verify`: ask the live database every invariant that must hold."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from watchkeeper.cli.endings import FOUND
+from watchkeeper.cli.options import AnyTenant, AsJson, Db
+from watchkeeper.cli.output import console, progress, say_json
+from watchkeeper.cli.place import opened
+
+MARKS = {True: "[green]✓[/]", False: "[bold red]✗[/]"}
+
+
+def verify(
+    tenant: AnyTenant = None,
+    recompute_all: Annotated[
+        bool, typer.Option("--recompute-all", help="Decide every verdict again, not the newest.")
+    ] = False,
+    db: Db = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check that everything promised holds; exit code 1 and the offending rows if not.
+
+    It only reads, and may run beside servers and workers.
+    """
+    from watchkeeper.actions.verify import RECOMPUTE_MAX
+    from watchkeeper.actions.verify import verify as audit
+    from watchkeeper.core.ids import TenantId
+
+    names = None if tenant is None else [TenantId(tenant)]
+    with opened(db) as database, progress("asking every invariant"):
+        findings = audit(database, names, recompute_max=None if recompute_all else RECOMPUTE_MAX)
+    broken = [finding for finding in findings if not finding.is_clean]
+    if as_json:
+        say_json(
+            {
+                "clean": not broken,
+                "invariants": [
+                    {
+                        "invariant": f.invariant,
+                        "holds": f.holds,
+                        "clean": f.is_clean,
+                        "rows": [dict(row) for row in f.rows],
+                    }
+                    for f in findings
+                ],
+            }
+        )
+    else:
+        printer = console()
+        for finding in findings:
+            printer.print(f"{MARKS[finding.is_clean]} {finding.holds}")
+            for row in finding.rows:
+                told = ", ".join(f"{name} {value}" for name, value in row.items())
+                printer.print(f"    {finding.invariant}: {told}", markup=False)
+        printer.print(
+            f"{len(findings)} invariants hold."
+            if not broken
+            else f"{len(broken)} of {len(findings)} invariants do not hold."
+        )
+    sys.stdout.flush()
+    if broken:
+        raise typer.Exit(FOUND)

@@ -1,0 +1,1 @@
+"""The command line, typed as a person would."""

@@ -1,0 +1,1 @@
+"""The demo, played for a few seconds."""

@@ -1,0 +1,1 @@
+"""What the checkout needs beside the product."""

@@ -1,0 +1,34 @@
+"""`python -m tools.docs`: write the pages of the reference from the code they describe.
+
+A test compares the pages with what this would write, so they cannot fall behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tools.pages_of_code import errors_page, policy_page, python_page, settings_page, topics_page
+from tools.pages_of_doors import cli_page, http_page
+
+REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
+
+PAGES: dict[str, Callable[[], str]] = {
+    "cli.md": cli_page,
+    "errors.md": errors_page,
+    "http.md": http_page,
+    "policy.md": policy_page,
+    "python.md": python_page,
+    "settings.md": settings_page,
+    "topics.md": topics_page,
+}
+
+
+def main() -> None:
+    REFERENCE.mkdir(parents=True, exist_ok=True)
+    for name, page in PAGES.items():
+        (REFERENCE / name).write_text(page())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+"""The pages of settings, policy, topics, errors and the Python interface."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import watchkeeper
+from tools.markdown import block, page, table, words
+from watchkeeper import errors, results
+from watchkeeper.app import App, Clock
+from watchkeeper.cli.endings import ending_of
+from watchkeeper.core import envelope
+from watchkeeper.core.admission import Reason
+from watchkeeper.core.default_policy import DEFAULT_POLICY_TOML
+from watchkeeper.core.phrases import _PHRASES
+from watchkeeper.core.policy import delivery_for
+from watchkeeper.core.policy_parse import shipped_policy
+from watchkeeper.core.policy_schema import DOCUMENT, Choice, Named, Node, Table, Whole
+from watchkeeper.core.time import SECOND
+from watchkeeper.http.problems import STATUS
+from watchkeeper.settings import ADMIN_KEY_LENGTH_MIN, PREFIX, Settings
+
+SETTINGS = f"""\
+A setting comes from, the later winning: its default; the file `watchkeeper.toml` in the folder you
+start in (or the one that `WATCHKEEPER_CONFIG` names), under its plain name; the environment, as
+`{PREFIX}` and its name in capitals; a flag of the command. `watchkeeper config show` prints what
+is in force and where each value came from. Secrets are never shown."""
+
+POLICY = """\
+A document is TOML and says only what differs from the shipped one below. A value is taken from the
+most particular place that names it: the shipped document, yours, the tenant's tier
+(`tiers.NAME`), the tenant (`tenants.ID`). Unknown keys are refused, with their line."""
+
+PYTHON = """\
+`import watchkeeper` offers the names below and no others. Everything is annotated, and refusals are
+values: a verdict that is not ALLOW is still a verdict."""
+
+TOPICS = {
+    envelope.EVALUATION_REQUESTED: "A run that was allowed, for your decision handler.",
+    envelope.RETRY: "The one retry of a deferral, due when its place comes.",
+    envelope.DEFERRED: "Tells whoever listens that an event was deferred.",
+    envelope.SCHEDULED: "One account's event of a schedule, waiting for its second of the spread.",
+    envelope.SCHEDULE_DUE: "The next firing of a schedule.",
+    envelope.SCHEDULE_SLICE: "The next accounts of a firing for all accounts of a tenant.",
+}
+TOPICS_INTRO = """\
+Whatever leaves a transaction is a message in the outbox under a topic. These are the topics of
+Watchkeeper itself, with the shipped rules of their delivery; a policy may change what is not part
+of a promise. Topics of your own are delivered to the function registered with `app.on(topic)`.
+
+A message is `pending` until it is due and a worker takes it, `processing` while that worker holds
+its lease, then delivered or `dead`. A dead one stays until somebody redrives or discards it."""
+
+ENVELOPE = """\
+The payload of a decision's message can be read as an EventBridge event: `source`, `detail-type`
+(`DECISION_EVALUATION_REQUESTED`, `RUN_DECISION`, `RUN_DECISION_DEFERRED`) and `detail`."""
+
+
+def settings_page() -> str:
+    rows = []
+    for name, field in Settings.model_fields.items():
+        default = "" if field.default is None else f"`{field.default}`"
+        rows.append((f"`{PREFIX}{name.upper()}`", field.description or "", default))
+    extra = f"`{PREFIX}ADMIN_KEY` needs {ADMIN_KEY_LENGTH_MIN} characters or more."
+    return page("Settings", SETTINGS, table(("setting", "meaning", "default"), rows), extra)
+
+
+def policy_page() -> str:
+    rows = [(f"`{path}`", what) for path, what in _nodes(DOCUMENT, "")]
+    shipped = block("toml", DEFAULT_POLICY_TOML)
+    return page("Policy", POLICY, table(("key", "value"), rows), "## The shipped document", shipped)
+
+
+def _nodes(node: Node, path: str) -> Iterator[tuple[str, str]]:
+    match node:
+        case Table(fields=fields):
+            for key, inner in fields.items():
+                yield from _nodes(inner, f"{path}.{key}" if path else key)
+        case Named(what=what, entry=entry):
+            yield from _nodes(entry, f"{path}.<{what}>")
+        case Choice(options=options):
+            yield path, "one of " + ", ".join(f"`{option}`" for option in options)
+        case Whole(least=least, most=most, is_limit=is_limit):
+            unlimited = ', or `"unlimited"`' if is_limit else ""
+            yield path, f"a whole number, {least:,} to {most:,}{unlimited}"
+
+
+def topics_page() -> str:
+    policy = shipped_policy()
+    rows = []
+    for topic, what in TOPICS.items():
+        rule = delivery_for(policy, topic)
+        attempts = f"{rule.max_attempts:,}"
+        lease = f"{rule.lease_us // SECOND} s"
+        rows.append((f"`{topic}`", what, str(rule.guarantee).replace("_", " "), attempts, lease))
+    columns = ("topic", "what it is", "guarantee", "attempts", "lease")
+    return page("Topics", TOPICS_INTRO, table(columns, rows), ENVELOPE)
+
+
+def errors_page() -> str:
+    rows = []
+    for kind in _tree(errors.WatchkeeperError):
+        status = next((STATUS[base] for base in kind.__mro__ if base in STATUS), "")
+        code, _ = ending_of(_example(kind))
+        what = words(kind) or _MEANINGS.get(kind.__name__, "")
+        rows.append((f"`{kind.code}`", f"`{kind.__name__}`", status, code, what))
+    codes = table(("code", "Python", "HTTP", "exit code", "meaning"), rows)
+    reasons = [(f"`{reason}`", _PHRASES.get(reason, _REST.get(reason, ""))) for reason in Reason]
+    return page(
+        "Errors and reasons",
+        "What is raised on purpose is a `watchkeeper.errors.WatchkeeperError`. Its `code` never"
+        " changes, the sentence may. `Invalid.problems` names each mistake and its place.",
+        codes,
+        "## Reasons of verdicts",
+        "A verdict is not an error. Its `reason` is absent for ALLOW, and otherwise one of these.",
+        table(("reason", "in words"), reasons),
+    )
+
+
+_MEANINGS = dict(re.findall(r"(?:├──|└──) (\w+) {2,}(.+)", errors.__doc__ or ""))
+_REST: Mapping[Reason, str] = {
+    Reason.DUPLICATE_IDEMPOTENCY_KEY: "The key is held by an earlier decision, which is named.",
+    Reason.RETRY_EXHAUSTED: "The one retry of a deferral would have had to wait again.",
+}
+
+
+def _tree(root: type[errors.WatchkeeperError]) -> Iterator[type[errors.WatchkeeperError]]:
+    for kind in root.__subclasses__():
+        if kind.__module__ == errors.__name__:
+            yield kind
+            yield from _tree(kind)
+
+
+def _example(kind: type[errors.WatchkeeperError]) -> errors.WatchkeeperError:
+    count = len(inspect.signature(kind.__init__).parameters)
+    return (
+        kind("run", "ENDED", "start") if kind is errors.IllegalTransition else kind(*["x"][:count])
+    )
+
+
+def python_page() -> str:
+    parts = [PYTHON]
+    for name in sorted(watchkeeper.__all__):
+        parts.append(_class(name, getattr(watchkeeper, name)))
+        if name == "App":
+            parts += [_class("app.clock", Clock)]
+    parts.append(_class("SignalSeen (in `run.signals`)", results.SignalSeen))
+    return page("Python", *parts)
+
+
+def _class(name: str, kind: type[Any]) -> str:
+    parts = [f"## {name}", words(kind)]
+    if hasattr(kind, "__dataclass_fields__"):
+        fields = [
+            (f"`{field.name}`", f"`{field.type}`") for field in kind.__dataclass_fields__.values()
+        ]
+        parts.append(table(("field", "type"), fields))
+    elif kind is App:
+        parts.append(f"`App{_signature(kind.__init__)}`")
+    rows = [
+        (f"`{method}{_signature(member)}`", words(member))
+        for method, member in vars(kind).items()
+        if inspect.isfunction(member) and not method.startswith("_")
+    ]
+    if rows:
+        parts.append(table(("call", "what it does"), rows))
+    return "\n\n".join(parts)
+
+
+def _signature(member: Any) -> str:
+    """What to call it with, without the types: they are in the code, and long."""
+    shown = []
+    starred = False
+    for parameter in list(inspect.signature(member).parameters.values())[1:]:
+        if parameter.kind is parameter.KEYWORD_ONLY and not starred:
+            shown.append("*")
+            starred = True
+        prefix = "**" if parameter.kind is parameter.VAR_KEYWORD else ""
+        default = "" if parameter.default is parameter.empty else f"={parameter.default!r}"
+        shown.append(f"{prefix}{parameter.name}{default}")
+    return f"({', '.join(shown)})"
