@@ -11,6 +11,7 @@ import os
 import secrets
 import time
 from random import Random
+from uuid import UUID
 
 _random = Random(secrets.randbits(256))
 _bits = _random.getrandbits
@@ -37,3 +38,11 @@ def turned(id: str) -> str:
     It keeps the time of the other, and differs in the last bit.
     """
     return f"{id[:-1]}{int(id[-1], 16) ^ 1:x}"
+
+
+def is_uuid(text: str) -> bool:
+    """Whether PostgreSQL would take it for an identifier, written the way we write it."""
+    try:
+        return str(UUID(text)) == text
+    except ValueError:
+        return False

@@ -156,16 +156,14 @@ class RedriveIn(OfTenant):
 
 
 class DiscardIn(OfTenant):
-    reason: Words | None = None
+    pass
 
 
 class RedriveManyIn(OfTenant):
-    """Redrive the dead messages that match, at most `limit` in one call."""
+    """Which of the dead messages; without a filter all of them."""
 
     namespace: Label | None = None
     topic: Label | None = None
-    force: bool = False
-    limit: Annotated[int, Field(ge=1, le=1000)] = 100
 
 
 class ClockIn(Input):

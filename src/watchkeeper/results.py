@@ -96,6 +96,7 @@ class Run:
     correlation_id: str | None
     signals: tuple[SignalSeen, ...]
     more_signals: bool  # there were more than the policy lets a run be told; the newest are here
+    traceparent: str | None = None  # the trace that asked for it (W3C Trace Context)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -29,7 +29,7 @@ Origin: TypeAlias = Literal["default", "file", "env", "flag"]
 Port = Annotated[int, Field(ge=0, le=65_535)]
 
 _PASSWORD = re.compile(r"(?<=://)([^/@:]*):.*@")
-_QUERY_PASSWORD = re.compile(r"(?<=://)([^/@:]*):.*@")
+_QUERY_PASSWORD = re.compile(r"(?i)(password=)[^&]*")
 
 
 class Settings(BaseSettings):
@@ -100,6 +100,9 @@ class Settings(BaseSettings):
         """Only what `load_settings` hands over: it has merged the places and knows them."""
         del settings_cls, env_settings, dotenv_settings, file_secret_settings
         return (init_settings,)
+
+    def __repr_args__(self) -> Iterator[tuple[str, Any]]:
+        yield from ((shown.name, shown.value) for shown in self.sources())
 
     def sources(self) -> list[Shown]:
         """Each setting with its value, fit to be shown, and where that came from."""

@@ -11,7 +11,7 @@ import json
 import logging
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, TextIO
 
@@ -87,7 +87,7 @@ class _Cleaner:
     ) -> MutableMapping[str, Any]:
         error = _error_of(line.pop("exc_info", None))
         if error is not None:
-            line["exception"] = "".join(traceback.format_exception(error))[-TEXT_LENGTH_MAX:]
+            line["exception"] = _traceback(error)  # cleaned below, with the rest
         for name in list(line):
             if not name.startswith("_"):  # structlog's own, removed before rendering
                 line[name] = self._clean(name, line[name], 0)
@@ -110,6 +110,15 @@ class _Cleaner:
         for secret in self._secrets:
             text = text.replace(secret, HIDDEN)
         return redacted(text[:TEXT_LENGTH_MAX])
+
+
+def traceback_of(error: BaseException) -> str:
+    """Where an error came from, without secrets and without the values of variables."""
+    return redacted(_traceback(error))
+
+
+def _traceback(error: BaseException) -> str:
+    return "".join(traceback.format_exception(error))[-TEXT_LENGTH_MAX:]
 
 
 def _error_of(found: object) -> BaseException | None:
@@ -170,12 +179,9 @@ OUTBOX = Gauge(
     "watchkeeper_outbox_messages", "Messages waiting.", ["topic", "status"], registry=REGISTRY
 )
 DELIVERIES = Counter(
-    "watchkeeper_deliveries", "Attempts that ended.", ["topic", "outcome"], registry=REGISTRY
-)
-FENCED = Counter(
-    "watchkeeper_fenced_acks",
-    "Results dropped because the lease was lost.",
-    ["topic"],
+    "watchkeeper_deliveries",
+    "Messages claimed, and how their attempts ended; fenced: the lease was lost meanwhile.",
+    ["outcome"],
     registry=REGISTRY,
 )
 HANDLER_SECONDS = Histogram(
@@ -198,6 +204,18 @@ def exposition() -> bytes:
     return generate_latest(REGISTRY)
 
 
+def set_outbox(counted: Iterable[tuple[str, str, int]]) -> None:
+    """What waits in the outbox now: topic, status, how many."""
+    OUTBOX.clear()
+    for topic, status, count in counted:
+        OUTBOX.labels(topic, status).set(count)
+
+
+def count_deliveries(counted: Mapping[str, int]) -> None:
+    for outcome, count in counted.items():
+        DELIVERIES.labels(outcome).inc(count)
+
+
 def count_verdict(result: str, reason: str | None) -> None:
     VERDICTS.labels(result, reason or "").inc()
 
@@ -217,6 +235,17 @@ def span(name: str, parent: str | None = None, **facts: str | int) -> Iterator[t
         name, context, attributes={f"watchkeeper.{key}": value for key, value in facts.items()}
     ) as current:
         yield current
+
+
+@contextmanager
+def handling(topic: str, parent: str | None, correlation_id: str | None) -> Iterator[None]:
+    """Around one call of a handler: timed, with its correlation id, in the trace it came with."""
+    with HANDLER_SECONDS.labels(topic).time(), bound(correlation_id=correlation_id):
+        if parent is None:
+            yield
+        else:
+            with span("handle", parent, topic=topic):
+                yield
 
 
 def traceparent() -> str | None:

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from watchkeeper.actions.deliver_messages import Exchanged
 from watchkeeper.actions.dispatch import drain
 from watchkeeper.actions.dispatcher import BATCH_MAX, Dispatcher
+from watchkeeper.actions.tidy_outbox import sweep_delivered, vacuum_outbox
+from watchkeeper.core.policy import retention_days
 from watchkeeper.core.time import SECOND, Instant
 from watchkeeper.handlers.registry import Registry
 from watchkeeper.store.database import Database
@@ -28,6 +30,9 @@ LISTEN_SECONDS = 0.5
 BACKOFF_SECONDS = 0.1
 BACKOFF_SECONDS_MAX = 5.0
 JOIN_SECONDS_MAX = 5.0
+VACUUM_LOOK_SECONDS = 1.0
+VACUUM_EVERY = 50_000
+"""Messages delivered here after which the outbox is worth a vacuum."""
 
 _log = logging.getLogger("watchkeeper.workers")
 
@@ -84,7 +89,7 @@ class Notifier:
             self._loop.start()
 
     def stop(self) -> None:
-        if self.db.engine == "postgresql":
+        if self._news.set in self.db.on_news:
             self.db.on_news.remove(self._news.set)
             self._stopping.set()
             self._news.set()
@@ -101,7 +106,10 @@ class Notifier:
 
 
 class Workers:
-    """Everything that works in this process. `stop` finishes or gives back what is held."""
+    """Everything that works in this process. `stop` finishes or gives back what is held.
+
+    `chores` are done beside the upkeep of the outbox, once in `maintenance_seconds`.
+    """
 
     def __init__(
         self,
@@ -114,18 +122,21 @@ class Workers:
         self.db = db
         self.settings = settings or WorkerSettings()
         self.dispatcher = Dispatcher(db, registry, batch_max=self.settings.batch_max)
-        self._chores = chores
+        self._chores = (self._sweep, *chores)
+        self._vacuumed_at_count = 0
         self._stopping = threading.Event()  # nothing new is claimed
         self._ending = threading.Event()  # nothing is held any more, or the grace is over
         self._last_look: tuple[Instant | None, Instant] | None = None
         self._own = db
         self._notifier = Notifier(db)
         self._dispatch = Loop("dispatch", self._dispatch_until_stopped, self._stopping)
-        self._others = [Loop("renew", self._renew, self._ending)]
-        if chores:
-            self._others.append(Loop("maintain", self._maintain, self._ending))
+        self._others = [
+            Loop("renew", self._renew, self._ending),
+            Loop("maintain", self._maintain, self._ending),
+        ]
         if db.engine == "postgresql":
             self._others.append(Loop("listen", self._listen, self._ending))
+            self._others.append(Loop("vacuum", self._vacuum, self._ending))
 
     @property
     def counts(self) -> Counter[str]:
@@ -212,6 +223,16 @@ class Workers:
             while not self._ending.is_set():
                 if line.heard(LISTEN_SECONDS):
                     self.db.wake()
+
+    def _sweep(self) -> None:
+        sweep_delivered(self.db, retention_days(self.db.policies.latest()))
+
+    def _vacuum(self) -> None:
+        self._ending.wait(VACUUM_LOOK_SECONDS)
+        count = self.counts["delivered"]
+        if count - self._vacuumed_at_count >= VACUUM_EVERY:
+            self._vacuumed_at_count = count
+            vacuum_outbox(self.db)
 
     def _maintain(self) -> None:
         for chore in self._chores:

@@ -6,12 +6,12 @@ over a list of events of one tenant and get as many answers, in order.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from functools import partial
 
 from watchkeeper.actions.combine import Combiner
 from watchkeeper.actions.create_tenant import create_tenant
-from watchkeeper.core.admission import Result
 from watchkeeper.core.ids import TenantId
 from watchkeeper.errors import CommitUnknown, NotFound, Unavailable
 from watchkeeper.moves.admission import Asked, Decided, PolicyMoved, admit
@@ -99,8 +99,7 @@ class Admission:
                 if asked
                 else []
             )
-            if any(d.verdict.result is not Result.SKIP for d in decided):
-                tx.after_commit.append(self.db.tell)
         for observer in self.observers:
-            observer(decided)
+            with contextlib.suppress(Exception):  # it is committed, whatever an onlooker thinks
+                observer(decided)
         return decided

@@ -1,8 +1,9 @@
 """Callers that wait at the same moment share a transaction.
 
-Whoever finds nobody at work for its tenant takes everything that waits by then, its
-own request included, and does it in one go; the others only wake up and take their
-answers. There is no timer and no thread: a lone caller waits for nobody.
+Whoever finds nobody at work for its tenant leads: it takes everything that waits by then,
+its own request included, and does it in one go. The others sleep until they have their
+answers, or until the one who led before them is through and theirs is the oldest request
+left; then they lead. There is no timer and no thread: a lone caller waits for nobody.
 """
 
 from __future__ import annotations
@@ -20,24 +21,16 @@ EVENTS_MAX = 1000
 
 
 class _Request(Generic[A, D]):
-    __slots__ = ("answer", "asked", "done", "error")
+    __slots__ = ("answer", "asked", "error", "is_done", "leads", "news")
 
     def __init__(self, asked: Sequence[A]) -> None:
         self.asked = asked
         self.answer: list[D] = []
         self.error: BaseException | None = None
-        self.done = False
-
-
-class _Line(Generic[A, D]):
-    """The requests of one tenant that wait in this process."""
-
-    __slots__ = ("turn", "users", "waiting")
-
-    def __init__(self) -> None:
-        self.turn = threading.Lock()
-        self.waiting: deque[_Request[A, D]] = deque()
-        self.users = 0
+        self.is_done = False
+        self.leads = False
+        self.news = threading.Lock()  # released once: it is done, or it leads
+        self.news.acquire()
 
 
 class Combiner(Generic[A, D]):
@@ -48,37 +41,72 @@ class Combiner(Generic[A, D]):
 
     def __init__(self, deed: Callable[[str, list[A], bool], list[D]]) -> None:
         self._deed = deed
-        self._lines: dict[str, _Line[A, D]] = {}
+        self._lines: dict[str, deque[_Request[A, D]]] = {}  # a line exists while somebody leads it
         self._guard = threading.Lock()
 
     def submit(self, name: str, asked: Sequence[A]) -> list[D]:
         """The answers to `asked`, in order, once they are committed."""
         request: _Request[A, D] = _Request(asked)
-        with self._guard:
-            line = self._lines.setdefault(name, _Line())
-            line.users += 1
-            line.waiting.append(request)
-        try:
-            with line.turn:
-                while not request.done:
-                    self._serve(name, self._take(line))
-        finally:
-            with self._guard:
-                line.users -= 1
-                if line.users == 0:
-                    self._lines.pop(name, None)
+        if not self._joins(name, request):
+            self._await(name, request)
+        if not request.is_done:
+            self._lead(name)
         if request.error is not None:
             raise request.error
         return request.answer
 
-    def _take(self, line: _Line[A, D]) -> list[_Request[A, D]]:
+    def _joins(self, name: str, request: _Request[A, D]) -> bool:
+        """Stand in line; whether there was none, so that this request leads."""
         with self._guard:
-            taken = [line.waiting.popleft()]
+            line = self._lines.get(name)
+            if line is None:
+                self._lines[name] = deque([request])
+                request.leads = True
+            else:
+                line.append(request)
+            return request.leads
+
+    def _await(self, name: str, request: _Request[A, D]) -> None:
+        try:
+            request.news.acquire()
+        except BaseException:  # a signal, in the main thread: the line must go on without it
+            with self._guard:
+                if request.leads:
+                    self._lines[name].popleft()
+                    self._hand_over(name)
+                elif name in self._lines and request in self._lines[name]:
+                    self._lines[name].remove(request)
+            raise
+
+    def _lead(self, name: str) -> None:
+        requests = self._take(name)
+        try:
+            self._serve(name, requests)
+        finally:
+            for request in requests[1:]:
+                request.news.release()
+            with self._guard:
+                self._hand_over(name)
+
+    def _take(self, name: str) -> list[_Request[A, D]]:
+        """The leader's own request, which is the oldest, and those that fit beside it."""
+        with self._guard:
+            line = self._lines[name]
+            taken = [line.popleft()]
             events = len(taken[0].asked)
-            while line.waiting and events + len(line.waiting[0].asked) <= EVENTS_MAX:
-                taken.append(line.waiting.popleft())
+            while line and events + len(line[0].asked) <= EVENTS_MAX:
+                taken.append(line.popleft())
                 events += len(taken[-1].asked)
         return taken
+
+    def _hand_over(self, name: str) -> None:
+        """Under the guard: the oldest request left leads, or the line is no more."""
+        line = self._lines[name]
+        if line:
+            line[0].leads = True
+            line[0].news.release()
+        else:
+            del self._lines[name]
 
     def _serve(self, name: str, requests: list[_Request[A, D]], again: bool = False) -> None:
         together = [one for request in requests for one in request.asked]
@@ -90,10 +118,10 @@ class Combiner(Generic[A, D]):
                     self._serve(name, [request], again=True)
                 return
             requests[0].error = error
-            requests[0].done = True
+            requests[0].is_done = True
             return
         start = 0
         for request in requests:
             request.answer = answers[start : start + len(request.asked)]
             start += len(request.asked)
-            request.done = True
+            request.is_done = True

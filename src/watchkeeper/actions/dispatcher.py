@@ -14,14 +14,14 @@ from dataclasses import replace
 
 from watchkeeper.actions.deliver_messages import Exchanged, exchange, finish, prepared
 from watchkeeper.actions.settle_attempts import bury_exhausted, settle_attempts
-from watchkeeper.core.delivery import Delivered
 from watchkeeper.core.time import SECOND
-from watchkeeper.handlers.registry import Ended, Registry, Topic
+from watchkeeper.handlers.registry import DELIVERED, Ended, Registry, Topic
 from watchkeeper.handlers.renew_leases import Leases
 from watchkeeper.handlers.run_in_threads import Crew, LoopThread, Piece
 from watchkeeper.store.database import Database
 from watchkeeper.store.leases import Message, Queue, queue_for
 from watchkeeper.store.outbox_settle import Misplaced
+from watchkeeper.telemetry import count_deliveries
 
 BATCH_MAX = 500
 """Messages of one topic that are claimed at once, however many slots are free."""
@@ -44,19 +44,19 @@ class Dispatcher:
 
     def step(self, *, claiming: bool = True) -> Exchanged:
         """Write what has ended, claim what is due, hand it to the threads."""
-        ended = self._taken()
-        plain = [one for one in ended if self._is_plain(one)]
-        own = [one for one in ended if not self._is_plain(one)]
+        before = self.counts.copy()
+        plain, own = self._taken()
         queues = self._queues() if claiming else []
         since = time.monotonic()
         try:
             found = self._exchange(plain, queues)
         except BaseException:
-            self._unwritten = ended
+            self._unwritten = plain + own
             raise
         self._count_acked(plain, found)
         self._start(found.claimed, queues, since)
         self._write(own)
+        count_deliveries(self.counts - before)
         return found
 
     def grow(self) -> bool:
@@ -92,22 +92,26 @@ class Dispatcher:
             acked = settle_attempts(self.db, self.registry, plain)
             return replace(exchange(self.db, [], queues), acked=acked)
 
-    def _taken(self) -> list[Ended]:
-        """What has ended and is still ours."""
+    def _taken(self) -> tuple[list[Ended], list[Ended]]:
+        """What has ended and is still ours: what only needs an ack, and the rest."""
         ended, self._unwritten = self._unwritten, []
+        plain: list[Ended] = []
         for crew in self._crews.values():
-            ended += crew.take()
-        lost = self.leases.lost
-        if not lost:
-            return ended
-        gone = [one.message.id for one in ended if one.message.id in lost]
+            if crew.topic.finish is None:
+                for one in crew.take():
+                    (plain if one.result is DELIVERED else ended).append(one)
+            else:
+                ended += crew.take()
+        if self.leases.lost:
+            plain, ended = self._still_ours(plain), self._still_ours(ended)
+        return plain, ended
+
+    def _still_ours(self, ended: Sequence[Ended]) -> list[Ended]:
+        gone = [one.message.id for one in ended if one.message.id in self.leases.lost]
+        kept = [one for one in ended if one.message.id not in self.leases.lost]
         self.counts["fenced"] += len(gone)
-        kept = [one for one in ended if one.message.id not in lost]
         self.leases.drop(gone)
         return kept
-
-    def _is_plain(self, one: Ended) -> bool:
-        return isinstance(one.result, Delivered) and self.registry.of(one.message).finish is None
 
     def _queues(self) -> list[Queue]:
         queues = []
@@ -122,13 +126,21 @@ class Dispatcher:
             if rule.timeout_us is not None:
                 crew.timeout_seconds = rule.timeout_us / SECOND
             if free > 0:
-                queues.append(queue_for(topic.namespace, topic.name, rule, free))
+                suspects = not self.leases.holds_suspect(topic.namespace, topic.name)
+                named = (topic.namespace, topic.name)
+                queues.append(queue_for(*named, rule, free, takes_suspects=suspects))
         return queues
 
     def _crew(self, topic: Topic) -> Crew:
         crew = self._crews.get((topic.namespace, topic.name))
         if crew is None or crew.topic is not topic:
-            crew = Crew(topic, self.db, self._loop, self.db.wake)
+            crew = Crew(
+                topic,
+                self.db,
+                self._loop,
+                may_start=self.leases.may_start,
+                wake=self.db.wake,
+            )
             self._crews[topic.namespace, topic.name] = crew
         return crew
 

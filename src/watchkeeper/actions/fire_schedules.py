@@ -26,6 +26,7 @@ from watchkeeper.moves.admission import Asked
 from watchkeeper.store import accounts, ledger, outbox, schedules, tenants
 from watchkeeper.store.json import dumps, loads
 from watchkeeper.store.outbox import NewMessage
+from watchkeeper.store.policies import PolicyBook
 from watchkeeper.store.schedules import Schedule
 from watchkeeper.store.transaction import Tx
 
@@ -53,7 +54,6 @@ def fire_due(admission: Admission, tenant_id: TenantId, payload: str) -> Deliver
         if schedule.account_id is not None:
             return [_asked(tx, schedule, schedule.account_id, at) for at in plan.fire]
         outbox.enqueue_plain(tx, [_slice(schedule, at, "") for at in plan.fire])
-        tx.after_commit.append(admission.db.tell)
         return []
 
     admission.admit_with(tenant_id, prepare)
@@ -71,7 +71,7 @@ def fire_slice(admission: Admission, tenant_id: TenantId, payload: str) -> Deliv
             return []
         fire_at = Instant(part["fire_at"])
         account_ids = accounts.ids_after(tx, part["after"], SLICE)
-        seconds = _spread_seconds(admission, tx, schedule)
+        seconds = _spread_seconds(admission.db.policies, tx, schedule)
         due = {a: Instant(fire_at + spread(a, seconds) * SECOND) for a in account_ids}
         later = [
             _at_its_second(tx, schedule, a, fire_at, at) for a, at in due.items() if at > tx.now
@@ -80,17 +80,17 @@ def fire_slice(admission: Admission, tenant_id: TenantId, payload: str) -> Deliv
             later.append(_slice(schedule, fire_at, account_ids[-1]))
         if later:
             outbox.enqueue_plain(tx, later)
-            tx.after_commit.append(admission.db.tell)
         return [_asked(tx, schedule, a, fire_at) for a, at in due.items() if at <= tx.now]
 
     admission.admit_with(tenant_id, prepare)
     return Delivered()
 
 
-def _spread_seconds(admission: Admission, tx: Tx, schedule: Schedule) -> int:
+def _spread_seconds(book: PolicyBook, tx: Tx, schedule: Schedule) -> int:
+    """The schedule's own, else what the policy in force says: not what it was a while ago."""
     if schedule.spread_seconds is not None:
         return schedule.spread_seconds
-    return admission.db.policies.guess(tx).rules.spread_seconds
+    return book.exact(tx).rules.spread_seconds
 
 
 def _event(tx: Tx, schedule: Schedule, account_id: AccountId, at: Instant) -> Event:

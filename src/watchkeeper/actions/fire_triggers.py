@@ -9,10 +9,13 @@ from watchkeeper.core.admission import Event
 from watchkeeper.core.ids import DecisionId, TenantId
 from watchkeeper.ids import new_id
 from watchkeeper.moves.admission import Asked, Decided
+from watchkeeper.telemetry import traceparent
 
 
 def fire_triggers(
     admission: Admission, tenant_id: TenantId, events: Sequence[Event]
 ) -> list[Decided]:
     """One answer per event, in order."""
-    return admission.admit(tenant_id, [Asked(DecisionId(new_id()), event) for event in events])
+    parent = traceparent()
+    asked = [Asked(DecisionId(new_id()), event, None, parent) for event in events]
+    return admission.admit(tenant_id, asked)

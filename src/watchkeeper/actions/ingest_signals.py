@@ -12,6 +12,7 @@ from watchkeeper.core.time import Instant
 from watchkeeper.ids import new_id
 from watchkeeper.moves.admission import Asked, Decided
 from watchkeeper.store.signals import Signal
+from watchkeeper.telemetry import traceparent
 
 SIGNAL_ARRIVED = "SIGNAL_ARRIVED"
 
@@ -33,7 +34,8 @@ def ingest_signals(
     admission: Admission, tenant_id: TenantId, signals: Sequence[NewSignal]
 ) -> list[tuple[SignalId, Decided]]:
     """Store each signal unless it is a repeat, and answer its SIGNAL_ARRIVED, in order."""
-    asked = [_asked(signal) for signal in signals]
+    parent = traceparent()
+    asked = [_asked(signal, parent) for signal in signals]
     decided = admission.admit(tenant_id, asked)
     return [
         (SignalId(one.event.signal_id or ""), answer)
@@ -41,7 +43,7 @@ def ingest_signals(
     ]
 
 
-def _asked(new: NewSignal) -> Asked:
+def _asked(new: NewSignal, parent: str | None) -> Asked:
     signal_id = new.signal_id or SignalId(new_id())
     event = Event(
         account_id=new.account_id,
@@ -58,4 +60,4 @@ def _asked(new: NewSignal) -> Asked:
         correlation_id=new.correlation_id,
         data=new.data,
     )
-    return Asked(DecisionId(new_id()), event, signal)
+    return Asked(DecisionId(new_id()), event, signal, parent)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from watchkeeper.core.ids import TenantId
-from watchkeeper.errors import NotFound
+from collections.abc import Callable
+
+from watchkeeper.core.ids import AccountId, ScheduleId, TenantId
+from watchkeeper.errors import Invalid, NotFound
 from watchkeeper.ids import is_uuid
-from watchkeeper.store import ledger, outbox_counts
+from watchkeeper.store import accounts, ledger, outbox_counts, schedules, tenants
 from watchkeeper.store.database import Database
+from watchkeeper.store.transaction import ReadTx
+
+TENANTS_SEARCHED_MAX = 100
+"""Names that people chose are looked for tenant by tenant; with more of them one must be named."""
 
 
 def tenant_of_decision(db: Database, decision_id: str) -> TenantId:
@@ -27,3 +33,34 @@ def tenant_of_message(db: Database, message_id: str) -> TenantId:
     if found is None:
         raise NotFound(f"there is no message {message_id}", message_id=message_id)
     return TenantId(found)
+
+
+def tenant_of_account(db: Database, account_id: AccountId) -> TenantId:
+    found = _owners(db, lambda tx: accounts.get(tx, account_id) is not None)
+    return _only(found, f"there is no account {account_id}")
+
+
+def tenant_of_schedule(db: Database, schedule_id: ScheduleId) -> TenantId:
+    found = _owners(db, lambda tx: schedules.get(tx, schedule_id) is not None)
+    return _only(found, f"there is no schedule {schedule_id}")
+
+
+def _owners(db: Database, has_it: Callable[[ReadTx], bool]) -> list[TenantId]:
+    with db.read_system() as tx:
+        known = tenants.all_ids(tx)
+    if len(known) > TENANTS_SEARCHED_MAX:
+        raise Invalid.at("tenant_id", "is required: there are too many tenants to look through")
+    owners = []
+    for tenant_id in known:
+        with db.read(tenant_id) as read:
+            if has_it(read):
+                owners.append(tenant_id)
+    return owners
+
+
+def _only(owners: list[TenantId], otherwise: str) -> TenantId:
+    if not owners:
+        raise NotFound(otherwise)
+    if len(owners) > 1:
+        raise Invalid.at("tenant_id", "is required: several tenants have one of this name")
+    return owners[0]

@@ -47,7 +47,7 @@ def start_runs(db: Database, messages: Sequence[Message]) -> Mapping[MessageId, 
     for tenant_id, those in _by_tenant(messages).items():
         with db.batch(tenant_id) as tx:
             switches = {switch.name: switch.reason for switch in kill_switches.in_force(tx)}
-            limit = db.policies.guess(tx).rules.signals_per_run_max
+            limit = db.policies.exact(tx).rules.signals_per_run_max
             for message in those:
                 told[message.id] = _start(tx, message, switches, limit)
     return told
@@ -73,6 +73,7 @@ def _start(tx: Tx, message: Message, switches: dict[str, str], limit: int) -> Ru
         correlation_id=detail.get("correlation_id"),
         signals=tuple(_seen(signal) for signal in seen[-limit:]),
         more_signals=len(seen) > limit,
+        traceparent=detail.get("traceparent"),
     )
 
 

@@ -29,6 +29,8 @@ def set_kill_switch(
         raise Invalid.at("scope", f"must be one of {', '.join(SCOPES)}")
     if (scope in WHOLE) != (target is None):
         raise Invalid.at("id", "must be absent" if scope in WHOLE else "is required")
+    if scope == "tenant" and tenant_id == SYSTEM:
+        raise Invalid.at("tenant_id", "is required: the switch for every tenant is of scope all")
     if scope == "all":
         tenant_id = SYSTEM
 

@@ -56,7 +56,6 @@ def set_schedule(
             schedules.put(tx, schedule)
             set_timer(tx, schedule)
             ledger.append_and_save(tx, tenant, [_entry(tx, schedule, Kind.SCHEDULE_SET)])
-            tx.after_commit.append(db.tell)
             return schedule
 
     return db.retrying(deed)

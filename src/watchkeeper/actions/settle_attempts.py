@@ -10,8 +10,16 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
-from watchkeeper.core.delivery import Dead, DeadReason, Delivered, RetryAt, settle
+from watchkeeper.core.delivery import (
+    Dead,
+    DeadReason,
+    Delivered,
+    RetryAt,
+    Settlement,
+    settle,
+)
 from watchkeeper.core.ids import MessageId, TenantId
+from watchkeeper.core.time import Instant
 from watchkeeper.handlers.registry import Ended, NotStarted, Registry
 from watchkeeper.moves import lose_messages
 from watchkeeper.store import outbox_settle
@@ -27,32 +35,37 @@ Draw = Callable[[], float]
 def settle_attempts(
     db: Database, registry: Registry, ended: Sequence[Ended], draw: Draw = random.random
 ) -> set[MessageId]:
-    """Write the ends; the ids of those that were still held."""
-    dead: list[tuple[Message, Dead]] = []
+    """Write the ends; the ids of those that were still held.
+
+    It may be called again for what it did not finish: an end is written once.
+    """
+    failed = [one for one in ended if not isinstance(one.result, Delivered | NotStarted)]
+    now = _now(db) if failed else Instant(0)
+    settled = [(one.message, _settled(registry, one, now, draw())) for one in failed]
+    dead = [(m, how) for m, how in settled if isinstance(how, Dead)]
+    later = [Nack(m, how) for m, how in settled if isinstance(how, RetryAt)]
 
     def deed() -> set[MessageId]:
-        dead.clear()
         with db.begin_system() as tx:
-            nacks = []
-            for one in ended:
-                if isinstance(one.result, Delivered | NotStarted):
-                    continue
-                m = one.message
-                rule = registry.rule_for(m.topic)
-                match settle(m.attempt, one.result, rule, tx.now, draw()):
-                    case RetryAt() as later:
-                        nacks.append(Nack(m, later))
-                    case Dead() as end:
-                        dead.append((m, end))
-                    case _:
-                        raise AssertionError("only a delivered message is done")
             return (
                 outbox_settle.ack(tx, _with(ended, Delivered))
-                | outbox_settle.nack(tx, nacks)
+                | outbox_settle.nack(tx, later)
                 | outbox_settle.release(tx, _with(ended, NotStarted))
             )
 
-    return db.retrying(deed) | bury(db, registry, dead)
+    held = db.retrying(deed) if len(dead) < len(ended) else set()
+    return held | bury(db, registry, dead)
+
+
+def _settled(registry: Registry, one: Ended, now: Instant, draw: float) -> Settlement:
+    assert not isinstance(one.result, NotStarted)
+    rule = registry.rule_for(one.message.topic)
+    return settle(one.message.attempt, one.result, rule, now, draw)
+
+
+def _now(db: Database) -> Instant:
+    with db.read_system() as tx:
+        return tx.now
 
 
 def bury(db: Database, registry: Registry, dead: Sequence[tuple[Message, Dead]]) -> set[MessageId]:

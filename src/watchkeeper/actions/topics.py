@@ -13,9 +13,11 @@ from watchkeeper.actions.run_decisions import end_runs, lose_runs, start_runs
 from watchkeeper.core import envelope
 from watchkeeper.core.delivery import AttemptResult
 from watchkeeper.core.ids import TenantId
-from watchkeeper.handlers.registry import Registry
+from watchkeeper.handlers.registry import Registry, is_async
+from watchkeeper.results import Run
 from watchkeeper.store.database import Database
 from watchkeeper.store.leases import Message
+from watchkeeper.telemetry import handling
 
 Fire = Callable[[Admission, TenantId, str], AttemptResult]
 
@@ -38,10 +40,27 @@ def register_decision(registry: Registry, handler: Callable[..., Any]) -> None:
     """Call `handler` once for each ALLOW."""
     registry.handle(
         envelope.EVALUATION_REQUESTED,
-        handler,
+        _watched(handler),
         prepare=start_runs,
         finish=lambda db, ended: end_runs(db, registry, ended),
     )
+
+
+def _watched(handler: Callable[..., Any]) -> Callable[..., Any]:
+    """The handler, timed, and in the trace that its run came with."""
+    if is_async(handler):
+
+        async def call_async(run: Run) -> Any:
+            with handling(envelope.EVALUATION_REQUESTED, run.traceparent, run.correlation_id):
+                return await handler(run)
+
+        return call_async
+
+    def call(run: Run) -> Any:
+        with handling(envelope.EVALUATION_REQUESTED, run.traceparent, run.correlation_id):
+            return handler(run)
+
+    return call
 
 
 def _fire(

@@ -88,7 +88,7 @@ def _add(
 
 def _scope(db: Database, tx: ReadTx, entries_max: int, grace_us: int) -> Scope:
     after_seq, after_at = questions.place_before_newest(tx, entries_max)
-    kept_us = retention_days(db.policies.current(tx)) * DAY
+    kept_us = retention_days(db.policies.current(tx)) * DAY - MINUTE
     return Scope(
         tenant_id=tx.tenant_id,
         after_seq=after_seq,

@@ -5,11 +5,19 @@ They run in read transactions, so that whoever looks never waits for whoever wri
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from watchkeeper.core.admission import Result
-from watchkeeper.core.ids import SYSTEM, AccountId, DecisionId, ScheduleId, TenantId
+from watchkeeper.core.ids import (
+    SYSTEM,
+    AccountId,
+    DecisionId,
+    MessageId,
+    ScheduleId,
+    TenantId,
+)
 from watchkeeper.core.ledger import Kind, Recorded
 from watchkeeper.core.policy import Policy, merged_view
 from watchkeeper.core.time import Instant
@@ -22,6 +30,8 @@ from watchkeeper.store import (
     clock,
     kill_switches,
     ledger,
+    outbox_counts,
+    outbox_desk,
     policies,
     runs,
     schedules,
@@ -31,6 +41,7 @@ from watchkeeper.store.accounts import Account
 from watchkeeper.store.api_keys import ApiKey
 from watchkeeper.store.database import Database
 from watchkeeper.store.kill_switches import KillSwitch
+from watchkeeper.store.outbox_desk import Filter, StoredMessage
 from watchkeeper.store.runs import RunStatus, StoredRun
 from watchkeeper.store.schedules import Schedule
 from watchkeeper.store.tenant_facts import TenantFacts
@@ -159,6 +170,23 @@ def list_ledger(
 
 def _view(found: Recorded, run: StoredRun | None) -> DecisionView:
     return DecisionView(decided_from(found), found.seq, run)
+
+
+def list_messages(
+    db: Database, tenant_id: TenantId, wanted: Filter, before: MessageId | None, limit: int
+) -> list[StoredMessage]:
+    """Messages that match, delivered ones too, newest first."""
+    with db.read(tenant_id) as tx:
+        return outbox_desk.page(tx, wanted, before=before, limit=limit)
+
+
+def count_messages(db: Database) -> list[tuple[str, str, int]]:
+    """Topic, status and how many, of what is not delivered, over all tenants."""
+    counts: Counter[tuple[str, str]] = Counter()
+    with db.read_system() as tx:
+        for _, topic, status, count in outbox_counts.by_topic(tx):
+            counts[topic, status] += count
+    return [(topic, status, count) for (topic, status), count in counts.items()]
 
 
 # -- policy and the clock ----------------------------------------------------------------

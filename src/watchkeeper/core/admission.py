@@ -14,12 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from watchkeeper.core.ids import AccountId, DecisionId
 from watchkeeper.core.policy import TenantRules, TriggerRule
 from watchkeeper.core.run_state import Pending, RunState, TenantRuns, TriggerState
 from watchkeeper.core.spread import spread
-from watchkeeper.core.time import HOUR, SECOND, Instant, ceil_second, day_of, hour_of
+from watchkeeper.core.time import DAY, HOUR, SECOND, Instant, ceil_second
 
 ENGINE = 1
 """Counts up when the same inputs may give another verdict; kept with every recorded one."""
@@ -47,8 +48,7 @@ class Reason(StrEnum):
     RETRY_EXHAUSTED = "RETRY_EXHAUSTED"
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """A trigger that asks for a run. With `retry_of` it is the one retry of a deferral."""
 
     account_id: AccountId
@@ -60,6 +60,7 @@ class Event:
     retry_of: DecisionId | None = None
     moved: bool = False  # this retry was already moved behind another one, and is not again
     signal_id: str | None = None
+    original_key: str | None = None  # of a retry: the key of the event that was deferred
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,38 +83,62 @@ class Verdict:
         assert (self.result is Result.DEFER) == (self.defer_until is not None)
 
 
-@dataclass(frozen=True, slots=True)
 class Case:
-    """Everything a verdict depends on."""
+    """Everything a verdict depends on. It is read, never changed."""
 
-    event: Event
-    state: RunState
-    tenant: TenantRuns
-    rules: TenantRules
-    now: Instant
-    kill_switch: str | None = None  # the scope of the switch that is on, if one is
-    duplicate: Duplicate | None = None
+    __slots__ = (
+        "duplicate",
+        "event",
+        "kill_switch",
+        "now",
+        "rule",
+        "rules",
+        "state",
+        "tenant",
+        "trigger",
+    )
 
-    @property
-    def rule(self) -> TriggerRule:
-        return self.rules.triggers[self.event.trigger_type]
+    def __init__(
+        self,
+        event: Event,
+        state: RunState,
+        tenant: TenantRuns,
+        rules: TenantRules,
+        now: Instant,  # a whole second, rounded up
+        kill_switch: str | None = None,  # the scope of the switch that is on, if one is
+        duplicate: Duplicate | None = None,
+    ) -> None:
+        self.event = event
+        self.state = state
+        self.tenant = tenant
+        self.rules = rules
+        self.now = now
+        self.kill_switch = kill_switch
+        self.duplicate = duplicate
+        self.rule = rules.triggers.get(event.trigger_type, _NO_RULE)
+        self.trigger = state.triggers.get(event.trigger_type, _NO_MEMORY)
 
-    @property
-    def trigger(self) -> TriggerState:
-        return self.state.trigger(self.event.trigger_type)
+    def under(self, rules: TenantRules) -> Case:
+        """The same case, had it been ruled otherwise."""
+        return Case(
+            self.event, self.state, self.tenant, rules, self.now, self.kill_switch, self.duplicate
+        )
 
     @property
     def hour(self) -> int:
         """The UTC hour of `now`; a clock that stepped back does not reopen an older one."""
-        return max(hour_of(self.now), self.trigger.hour)
+        hour = self.now // HOUR
+        return hour if hour > self.trigger.hour else self.trigger.hour
 
     @property
     def tenant_hour(self) -> int:
-        return max(hour_of(self.now), self.tenant.hour)
+        hour = self.now // HOUR
+        return hour if hour > self.tenant.hour else self.tenant.hour
 
     @property
     def day(self) -> int:
-        return max(day_of(self.now), self.tenant.day)
+        day = self.now // DAY
+        return day if day > self.tenant.day else self.tenant.day
 
     @property
     def fired_at(self) -> Instant:
@@ -124,12 +149,15 @@ class Case:
     @property
     def busy_until(self) -> Instant | None:
         """The account's last ALLOW, or the latest slot that a deferral holds, if later."""
-        moments = list(self.state.slots(self.now, but=self.event.trigger_type))
-        if self.state.last_allowed_at is not None:
-            moments.append(self.state.last_allowed_at)
-        return max(moments, default=None)
+        last = self.state.last_allowed_at
+        if not self.state.pending:
+            return last
+        slots = self.state.slots(self.now, but=self.event.trigger_type)
+        return max([*slots, *([] if last is None else [last])], default=None)
 
 
+_NO_RULE = TriggerRule(0, 0)  # of an unknown type: no check but the first looks at it
+_NO_MEMORY = TriggerState()  # of a type that the account has not met; never written to
 ALLOW = Verdict(Result.ALLOW)
 UNKNOWN = Verdict(Result.SKIP, Reason.UNKNOWN_TRIGGER_TYPE)
 _KILLED = Verdict(Result.SKIP, Reason.KILL_SWITCH)
@@ -196,17 +224,29 @@ def _cooldown(case: Case) -> Verdict | None:
     if case.state.last_run_was_retry and not case.event.moved:
         # It is early only because another retry of this account ran late: once, it may queue
         # behind that one instead of losing its run to somebody else's delay.
-        behind = case.busy_until
-        assert behind is not None
-        return Verdict(Result.DEFER, Reason.COOLDOWN, ceil_second(behind + case.rule.cooldown_us))
+        return Verdict(Result.DEFER, Reason.COOLDOWN, _behind(case, since))
     return _exhausted(Reason.COOLDOWN)
+
+
+def _behind(case: Case, ran_at: Instant) -> Instant:
+    """The first whole second that is free behind a run, and not close to a reserved slot.
+
+    Slots further on do not count: each retry can be moved on by the one before it, while one
+    that waited for all of them would have nothing left when the last of them ran late.
+    """
+    cooldown = case.rule.cooldown_us
+    until = ceil_second(ran_at + cooldown)
+    for slot in sorted(case.state.slots(case.now, but=case.event.trigger_type)):
+        if slot - cooldown // 2 < until < slot + cooldown:
+            until = ceil_second(slot + cooldown)
+    return until
 
 
 def _account_cap(case: Case) -> Verdict | None:
     cap = case.rule.account_cap
     if cap is None or case.trigger.runs_in(case.hour) < cap:
         return None
-    return _defer(case, Reason.ACCOUNT_HOURLY_CAP, _next_hour(case, case.hour))
+    return _defer(case, Reason.ACCOUNT_HOURLY_CAP, next_free_hour(case, case.hour))
 
 
 def _tenant_cap(case: Case) -> Verdict | None:
@@ -214,7 +254,7 @@ def _tenant_cap(case: Case) -> Verdict | None:
     hour = case.tenant_hour
     if cap is None or case.tenant.runs_in_hour(hour, case.event.trigger_type) < cap:
         return None
-    return _defer(case, Reason.TENANT_HOURLY_CAP, _next_hour(case, hour))
+    return _defer(case, Reason.TENANT_HOURLY_CAP, next_free_hour(case, hour))
 
 
 def _saturation(case: Case) -> Verdict | None:
@@ -246,7 +286,7 @@ def _exhausted(inner: Reason) -> Verdict:
     return Verdict(Result.SKIP, Reason.RETRY_EXHAUSTED, inner=inner)
 
 
-def _next_hour(case: Case, hour: int) -> int:
+def next_free_hour(case: Case, hour: int) -> int:
     """The start of the next hour, later for some accounts, so that no second holds the herd."""
     return (hour + 1) * HOUR + spread(case.event.account_id, case.rules.spread_seconds) * SECOND
 
@@ -264,7 +304,9 @@ def evolve(case: Case, verdict: Verdict, decision_id: DecisionId, seq: int) -> N
         state.end_pending(event.trigger_type, event.retry_of)
     if verdict.result is Result.SKIP:
         return
-    trigger = state.triggers.setdefault(event.trigger_type, TriggerState())
+    trigger = case.trigger
+    if trigger is _NO_MEMORY:
+        trigger = state.triggers[event.trigger_type] = TriggerState()
     if event.retry_of is None:
         trigger.last_trigger_at = max(trigger.last_trigger_at or case.fired_at, case.fired_at)
     if verdict.defer_until is not None:

@@ -73,7 +73,7 @@ def retry(
         due_at=to_iso(due_at),
         idempotency_key=retry_key(tenant_id, deferral, moved=moved),
         moved=moved,
-        original_idempotency_key=event.idempotency_key,
+        original_idempotency_key=event.original_key or event.idempotency_key,
         retry_of=deferral,
     )
     return envelope
@@ -86,7 +86,7 @@ def deferred(
         "detail": {
             **_common(tenant_id, event),
             "defer_until_epoch": ceil_epoch(until),
-            "original_idempotency_key": event.idempotency_key,
+            "original_idempotency_key": event.original_key or event.idempotency_key,
             "retry_after_seconds": retry_after_seconds(until, now),
         },
         "detail-type": "RUN_DECISION_DEFERRED",
@@ -114,6 +114,7 @@ def read_run_decision(detail: dict[str, Any]) -> Event:
         saturation=detail.get("action_saturation_score"),
         retry_of=None if retry_of is None else DecisionId(retry_of),
         moved=detail.get("moved", False),
+        original_key=detail.get("original_idempotency_key"),
     )
 
 

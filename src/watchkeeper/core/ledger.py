@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from watchkeeper.core.time import Instant
 
@@ -36,8 +37,7 @@ class Kind(StrEnum):
     API_KEY_REVOKED = "api_key.revoked"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One line of the ledger before it has its place there. `data` is canonical JSON text."""
 
     entry_id: str

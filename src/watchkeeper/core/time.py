@@ -7,6 +7,7 @@ expression everywhere. People see ISO 8601; the conversion happens at the edges.
 
 from __future__ import annotations
 
+import functools
 from datetime import UTC, datetime, timedelta
 from typing import NewType
 
@@ -38,6 +39,7 @@ def to_datetime(at: Instant) -> datetime:
     return _EPOCH + timedelta(microseconds=at)
 
 
+@functools.lru_cache(maxsize=64)  # all the messages of a batch say the same moment
 def to_iso(at: Instant) -> str:
     """ISO 8601 in UTC with a trailing Z; microseconds only when there are any."""
     return to_datetime(at).isoformat().replace("+00:00", "Z")

@@ -62,7 +62,7 @@ class Topic:
 
     @property
     def is_async(self) -> bool:
-        return self.call is not None and _is_async(self.call)
+        return self.call is not None and is_async(self.call)
 
 
 class Registry:
@@ -113,7 +113,7 @@ def attempt(call: Call, argument: object) -> tuple[AttemptResult, object]:
         value = call(argument)
     except BaseException as error:
         return result_of(error), None
-    return _DELIVERED, value
+    return DELIVERED, value
 
 
 async def attempt_async(
@@ -124,7 +124,7 @@ async def attempt_async(
             value = await call(argument)
     except BaseException as error:
         return result_of(error), None
-    return _DELIVERED, value
+    return DELIVERED, value
 
 
 def result_of(error: BaseException) -> AttemptResult:
@@ -150,10 +150,10 @@ def attempt_batch(topic: Topic, db: Database, messages: list[Message]) -> list[E
     return [Ended(m, m, result) for m, result in zip(messages, results, strict=True)]
 
 
-_DELIVERED = Delivered()
+DELIVERED = Delivered()
 
 
-def _is_async(call: Call) -> bool:
+def is_async(call: Call) -> bool:
     return inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(
         getattr(call, "__call__", None)  # noqa: B004 - an object whose call is async
     )

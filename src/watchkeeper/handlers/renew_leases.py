@@ -8,7 +8,7 @@ worker drops the result instead of offering it.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from watchkeeper.core.ids import MessageId
@@ -20,6 +20,10 @@ from watchkeeper.store.outbox_claim import lock_slots
 
 RENEWED_MAX = 1_000
 """Leases renewed in one transaction."""
+
+
+_SURE_SECONDS = 0.8 / SECOND
+"""The part of a lease, per microsecond of it, in which a handler may still be begun."""
 
 
 class Hold(NamedTuple):
@@ -35,6 +39,7 @@ class Leases:
 
     def __init__(self) -> None:
         self._held: dict[MessageId, Hold] = {}
+        self._suspects: set[MessageId] = set()
         self.lost: set[MessageId] = set()
 
     def __len__(self) -> int:
@@ -47,13 +52,27 @@ class Leases:
         counted = queue.total is not None
         for m in messages:
             self._held[m.id] = Hold(m, queue.lease_us, since, until, counted)
+            if m.attempt > 1 and m.attempt == queue.max_attempts:
+                self._suspects.add(m.id)
 
-    def drop(self, ids: Iterable[MessageId]) -> None:
+    def may_start(self, message: Message) -> bool:
+        """Whether the lease surely lives: nothing is begun on one that may be another's by now."""
+        hold = self._held.get(message.id)
+        return hold is not None and time.monotonic() - hold.renewed < hold.lease_us * _SURE_SECONDS
+
+    def holds_suspect(self, namespace: str, topic: str) -> bool:
+        """Whether a message of the topic is on its last of several attempts here."""
+        held = [self._held[id].message for id in self._suspects if id in self._held]
+        return any((m.namespace, m.topic) == (namespace, topic) for m in held)
+
+    def drop(self, ids: Collection[MessageId]) -> None:
         held, lost = self._held, self.lost
         for id in ids:
             held.pop(id, None)
             if lost:
                 lost.discard(id)
+        if self._suspects:
+            self._suspects.difference_update(ids)
 
     def renew_due(self, db: Database, now: float | None = None) -> int:
         """Renew what is a third through its lease; how many were lost."""

@@ -36,12 +36,21 @@ Piece: TypeAlias = tuple[Message, Any] | list[Message]
 class Crew:
     """The threads of one topic. All methods but the threads' own belong to the dispatcher."""
 
-    def __init__(self, topic: Topic, db: Database, loop: LoopThread, wake: Callable[[], None]):
+    def __init__(
+        self,
+        topic: Topic,
+        db: Database,
+        loop: LoopThread,
+        *,
+        may_start: Callable[[Message], bool],
+        wake: Callable[[], None],
+    ) -> None:
         self.topic = topic
         self.threads_max = 1
         self.timeout_seconds: float | None = None  # only a coroutine can be cut short
         self._db = db
         self._loop = loop
+        self._may_start = may_start
         self._wake = wake
         self._waiting: deque[Piece] = deque()
         self._ended: deque[Ended] = deque()
@@ -93,10 +102,13 @@ class Crew:
                 piece = self._waiting.popleft()
             except IndexError:
                 return
-            if isinstance(piece, list):
-                self._ended.extend([Ended(m, m, NotStarted()) for m in piece])
-            else:
-                self._ended.append(Ended(piece[0], piece[1], NotStarted()))
+            self._give_back(piece)
+
+    def _give_back(self, piece: Piece) -> None:
+        if isinstance(piece, list):
+            self._ended.extend([Ended(m, m, NotStarted()) for m in piece])
+        else:
+            self._ended.append(Ended(piece[0], piece[1], NotStarted()))
 
     def dismiss(self) -> None:
         """Let idle threads go; one that is in a handler goes when that returns."""
@@ -114,6 +126,7 @@ class Crew:
 
     def _work(self) -> None:
         waiting, ended, call = self._waiting, self._ended, self.topic.call
+        may_start = self._may_start
         while True:
             try:
                 piece = waiting.popleft()
@@ -121,7 +134,9 @@ class Crew:
                 if not self._await_arrival():
                     return
                 continue
-            if isinstance(piece, list):
+            if not may_start(piece[0]):
+                self._give_back(piece)
+            elif isinstance(piece, list):
                 ended.extend(attempt_batch(self.topic, self._db, piece))
             else:
                 assert call is not None
@@ -153,7 +168,11 @@ class Crew:
     def _begin_async(self, pieces: Sequence[Piece]) -> None:
         for piece in pieces:
             assert not isinstance(piece, list)
-            self._loop.spawn(self._attempt_async(*piece))
+            if self._may_start(piece[0]):
+                self._loop.spawn(self._attempt_async(*piece))
+            else:
+                self._give_back(piece)
+                self._wake()
 
     async def _attempt_async(self, message: Message, argument: object) -> None:
         assert self.topic.call is not None

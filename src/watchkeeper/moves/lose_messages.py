@@ -59,8 +59,8 @@ def record(
         return
     ledger.append(tx, tenant, [entry(tx.now, kind, one, by) for one in lost])
     tenants.save_seq(tx, tenant)
-    for key in sorted({(one.namespace, one.topic) for one in lost} & hooks.keys()):
-        hooks[key](tx, [one for one in lost if (one.namespace, one.topic) == key])
+    for queue in sorted({(one.namespace, one.topic) for one in lost} & hooks.keys()):
+        hooks[queue](tx, [one for one in lost if (one.namespace, one.topic) == queue])
 
 
 def entry(at: Instant, kind: Kind, one: Lost, by: str = "") -> Entry:

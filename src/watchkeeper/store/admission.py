@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from watchkeeper.core.ids import AccountId, DecisionId
 from watchkeeper.core.run_state import (
@@ -86,8 +86,7 @@ _SAVE = Statement(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Reservation:
+class Reservation(NamedTuple):
     """A key that an event wants, for the decision that will answer it."""
 
     key: str

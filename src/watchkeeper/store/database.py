@@ -172,7 +172,7 @@ class Database:
     def _connected(
         self, engine: Engine, role: str, tenant_id: TenantId, *, write: bool = True
     ) -> Iterator[tuple[Connection, Any, Instant]]:
-        with engine.connect() as conn:
+        with self._noticing_outage(engine), engine.connect() as conn:
             driver: Any = conn.connection.driver_connection
             if self.engine == "postgresql":
                 now = _open_postgres(driver, role, tenant_id, write=write)
@@ -191,7 +191,7 @@ class Database:
         lent = self.writer.raw_connection()
         driver: Any = lent.driver_connection
         try:
-            with self._pipeline(driver):
+            with self._noticing_outage(self.writer), self._pipeline(driver):
                 now = Instant(0)
                 if self.engine == "postgresql":
                     driver.cursor().execute(postgres.BATCH_SQL, (role, tenant_id))
@@ -210,6 +210,17 @@ class Database:
             raise
         finally:
             lent.close()
+
+    @contextmanager
+    def _noticing_outage(self, engine: Engine) -> Iterator[None]:
+        """Where one connection was lost the idle ones are too: nobody else shall try them."""
+        try:
+            yield
+        except Exception as error:
+            cause = (isinstance(error, CommitUnknown) and error.__cause__) or error
+            if self.engine == "postgresql" and postgres.connection_is_lost(cause):
+                engine.dispose()
+            raise
 
     def _pipeline(self, driver: Any) -> contextlib.AbstractContextManager[Any]:
         if self.engine == "postgresql":
@@ -239,8 +250,6 @@ class Database:
     def _settle(self, tx: Session) -> None:
         if tx.has_news:
             self.tell()
-        for deed in tx.after_commit:
-            deed()
 
     def is_in_trouble(self, error: BaseException) -> bool:
         """Whether an error says that the database, not what was asked of it, is the matter."""

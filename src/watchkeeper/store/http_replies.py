@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from watchkeeper.core.time import Instant
-from watchkeeper.store.statement import Statement, same
+from watchkeeper.store.statement import same
 from watchkeeper.store.transaction import Tx
 
 _CLAIM = same(
@@ -26,12 +26,6 @@ _KEEP = same(
 _RELEASE = same(
     "delete from http_replies"
     " where tenant_id = %s and route = %s and key = %s and fingerprint = %s and status is null"
-)
-_SWEEP = Statement(
-    "delete from http_replies where ctid in (select ctid from http_replies"
-    " where tenant_id = %s and expires_at <= %s limit %s)",
-    "delete from http_replies where rowid in (select rowid from http_replies"
-    " where tenant_id = ? and expires_at <= ? limit ?)",
 )
 
 
@@ -72,8 +66,3 @@ def keep(tx: Tx, name: Name, *, status: int, headers: str, body: str, expires_at
 
 def release(tx: Tx, name: Name) -> None:
     tx.run(_RELEASE, (tx.tenant_id, name.route, name.key, name.fingerprint))
-
-
-def sweep(tx: Tx, limit: int) -> int:
-    """Remove replies past their time; how many."""
-    return tx.changed(_SWEEP, (tx.tenant_id, tx.now, limit))

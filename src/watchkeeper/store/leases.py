@@ -21,15 +21,18 @@ class Queue(NamedTuple):
     is_ordered: bool = False
     dead_heads_block: bool = False
     total: int | None = None  # leases that may live at once, over all processes
+    takes_suspects: bool = True  # one message that may be what ends its workers
 
 
 class Message(NamedTuple):
     """A message under lease."""
 
-    id: MessageId
-    tenant_id: TenantId
     namespace: str
     topic: str
+    token: Token
+    handle: str | int  # where the row lies; a hint that is checked
+    id: MessageId
+    tenant_id: TenantId
     payload: str
     attempt: int
     generation: int
@@ -37,8 +40,6 @@ class Message(NamedTuple):
     created_at: Instant
     dedupe_key: str | None
     ordering_key: str | None
-    token: Token
-    handle: str | int  # where the row lies; a hint that is checked
     dead_reason: DeadReason | None  # it has no attempt left: it is to be buried, not delivered
 
 
@@ -46,7 +47,9 @@ Turns: TypeAlias = MutableMapping[tuple[str, str], str]
 """By namespace and topic, the tenant that was served last. A hint: nothing depends on it."""
 
 
-def queue_for(namespace: str, topic: str, rule: DeliveryRule, limit: int) -> Queue:
+def queue_for(
+    namespace: str, topic: str, rule: DeliveryRule, limit: int, *, takes_suspects: bool = True
+) -> Queue:
     return Queue(
         namespace,
         topic,
@@ -56,4 +59,5 @@ def queue_for(namespace: str, topic: str, rule: DeliveryRule, limit: int) -> Que
         rule.order is Order.PER_KEY,
         rule.on_dead is OnDead.BLOCK,
         rule.concurrency_total,
+        takes_suspects,
     )

@@ -20,9 +20,10 @@ class Line:
     def __init__(self, db: Database) -> None:
         assert db.engine == "postgresql"
         lent = db.writer.raw_connection()
-        self._driver: Any = lent.driver_connection
+        driver: Any = lent.driver_connection
         lent.detach()
-        self._driver.autocommit = True
+        driver.autocommit = True
+        self._driver = driver
 
     def listen(self) -> None:
         self._driver.execute(f"listen {CHANNEL}")

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 from watchkeeper.core.ids import MessageId, TenantId
 from watchkeeper.core.time import SECOND, Instant
 from watchkeeper.errors import Invalid, Unavailable
-from watchkeeper.ids import new_id
+from watchkeeper.ids import is_uuid, new_id
 from watchkeeper.store.json import encode, loads
 from watchkeeper.store.statement import Statement
 from watchkeeper.store.transaction import Row, Session, Tx
@@ -128,6 +128,8 @@ def check(message: NewMessage) -> None:
         text = getattr(message, place)
         if text is not None and not (0 < len(text) <= KEY_LENGTH_MAX and text.isprintable()):
             raise Invalid.at(place, f"it must be 1 to {KEY_LENGTH_MAX} printable characters")
+    if message.id is not None and not (is_uuid(message.id) and message.id[14] == "7"):
+        raise Invalid.at("id", "it must be a UUID of version 7: retention goes by its time")
     try:
         loads(message.payload)
     except ValueError:
@@ -176,11 +178,14 @@ def _taken(session: Session, wanted: dict[Key, str]) -> dict[Key, str]:
         if not missing:
             return found
         reserved = session.rows(_RESERVE, (session.now, encode(missing)))
-        found.update(((row[0], row[1], row[2], row[3]), row[4]) for row in reserved)
+        found.update(map(_taken_by, reserved))
         if len(found) < len(wanted):
-            rows = session.rows(_TAKEN, (encode(missing),))
-            found.update(((row[0], row[1], row[2], row[3]), row[4]) for row in rows)
+            found.update(map(_taken_by, session.rows(_TAKEN, (encode(missing),))))
     raise Unavailable("dedupe keys were swept while they were asked for")
+
+
+def _taken_by(row: Row) -> tuple[Key, str]:
+    return (row[0], row[1], row[2], row[3]), str(row[4])
 
 
 def _insert(session: Session, messages: Sequence[NewMessage]) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from watchkeeper.core.delivery import DeadReason
@@ -58,6 +60,8 @@ _TENANT = f"select o.tenant_id, {{}} as wrapped from outbox o where {_LIVE} and 
 # The whole order of the index, so that no other index that begins with the tenant will do.
 _FIRST = "order by o.tenant_id, o.next_attempt_at, o.seq limit 1"
 _FATE = "case when o.attempts < q.m then 0 when o.status = 'processing' then 1 else 2 end"
+# It fell silent and has one attempt left: it may be what ends its workers.
+_ALONE = "(q.m > 1 and o.status = 'processing' and o.attempts = q.m - 1)"
 FATES = (None, DeadReason.OUTCOME_UNKNOWN, DeadReason.ATTEMPTS_EXHAUSTED)
 
 _CLAIM_POSTGRESQL = f"""with recursive
@@ -67,7 +71,8 @@ q as materialized (
         select count(*) from outbox h where h.holds_slot and h.namespace = v.s and h.topic = v.t
         and h.status = 'processing' and h.locked_until > (select at from c))) end as room
     from jsonb_to_recordset(%s::jsonb) as
-        v (n int, s text, t text, l int, e bigint, m int, o bool, b bool, w int, f text)),
+        v (n int, s text, t text, l int, e bigint, m int, o bool, b bool, w int, x bool,
+            f text)),
 turn (n, tenant_id, wrapped, place) as (
     select q.n, x.tenant_id, x.wrapped, 1 from q cross join lateral (
         ({_TENANT.format("false")} and o.tenant_id > q.f {_FIRST})
@@ -92,9 +97,9 @@ share as materialized (
     select q.n, ceil(q.room::numeric / count(*))::int as size from q join turn using (n)
     group by q.n, q.room),
 picked as materialized (
-    select q.n, q.e, q.w, p.* from q cross join lateral (
-        select r.ctid, r.fate, turn.place from turn join share using (n) cross join lateral (
-            select o.ctid, {_FATE} as fate from outbox o
+    select q.n, q.e, q.w, q.x, p.* from q cross join lateral (
+        select r.*, turn.place from turn join share using (n) cross join lateral (
+            select o.ctid, {_FATE} as fate, {_ALONE} as alone from outbox o
             where {_LIVE} and {_CLAIMABLE} and o.tenant_id = turn.tenant_id
             and o.next_attempt_at <= (select at from c) and {_IS_HEAD}
             order by o.next_attempt_at, o.seq limit share.size for update skip locked) r
@@ -105,9 +110,11 @@ update outbox o set
     status = 'processing', locked_by = %s::uuid, locked_until = (select at from late) + p.e,
     attempts = o.attempts + (p.fate = 0)::int, holds_slot = p.w is not null,
     updated_at = (select at from late)
-from picked p where o.ctid = p.ctid
+from picked p where o.ctid = p.ctid and (not p.alone or p.x and p.ctid = (
+    select min(l.ctid) from picked l where l.alone and l.n = p.n))
 returning p.n, p.place, o.next_attempt_at, o.seq, o.ctid::text, o.id, o.tenant_id, o.payload,
-    o.attempts, o.generation, o.created_at, o.dedupe_key, o.ordering_key, p.fate"""
+    o.attempts, o.generation, o.next_attempt_at, o.created_at, o.dedupe_key, o.ordering_key, p.fate
+"""
 _CLAIM = Statement(_CLAIM_POSTGRESQL, "")
 
 
@@ -115,7 +122,9 @@ def claim(session: Session, queues: Sequence[Queue], turns: Turns) -> list[Messa
     """Take what is due, at most each queue's limit; oldest first within a tenant.
 
     Two workers never hold the same message. Tenants take turns: each of those that have
-    something due gets its share of the limit before anybody gets more.
+    something due gets its share of the limit before anybody gets more. Of messages that
+    fell silent and have one attempt left, one is taken at a time: the one that kills its
+    workers must not take the last attempt of its neighbours with it.
     """
     return read_claimed(send_claim(session, queues, turns), turns)
 
@@ -146,6 +155,7 @@ def send_claim(session: Session, queues: Sequence[Queue], turns: Turns) -> Asked
                 "o": queue.is_ordered,
                 "b": queue.dead_heads_block,
                 "w": queue.total,
+                "x": queue.takes_suspects,
                 "f": turns.get((queue.namespace, queue.topic), ""),
             }
             for n, queue in enumerate(queues)
@@ -157,33 +167,15 @@ def send_claim(session: Session, queues: Sequence[Queue], turns: Turns) -> Asked
 def read_claimed(asked: Asked, turns: Turns) -> list[Message]:
     rows: list[Row] = asked.rows if isinstance(asked.rows, list) else asked.rows.fetchall()
     rows.sort()  # by queue, then turn within it, then due time, then place of writing
-    counts = [0] * len(asked.queues)
     found = []
-    for n, _, due_at, _, handle, id, tenant_id, payload, *rest in rows:
+    for n, part in groupby(rows, key=itemgetter(0)):
         queue = asked.queues[n]
-        attempt, generation, created_at, dedupe_key, ordering_key, fate = rest
-        counts[n] += 1
-        found.append(
-            Message(
-                id,
-                tenant_id,
-                queue.namespace,
-                queue.topic,
-                payload,
-                attempt,
-                generation,
-                due_at,
-                created_at,
-                dedupe_key,
-                ordering_key,
-                asked.token,
-                handle,
-                FATES[fate],
-            )
-        )
-        turns[queue.namespace, queue.topic] = tenant_id
-    # A plan that runs the locking scan twice would lease more than anybody is ready for.
-    assert all(n <= queue.limit for n, queue in zip(counts, asked.queues, strict=True))
+        named = (queue.namespace, queue.topic, asked.token)
+        messages = [Message._make((*named, *row[4:-1], FATES[row[-1]])) for row in part]
+        # A plan that ran the locking scan twice would lease more than anybody is ready for.
+        assert len(messages) <= queue.limit, "more was claimed than asked for"
+        turns[queue.namespace, queue.topic] = messages[-1].tenant_id
+        found += messages
     return found
 
 

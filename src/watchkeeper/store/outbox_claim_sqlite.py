@@ -39,8 +39,9 @@ _TURNS = Statement(
 _PICK = Statement(
     "",
     """select o.next_attempt_at, o.seq, o.id, o.tenant_id, o.payload, o.attempts, o.generation,
-        o.created_at, o.dedupe_key, o.ordering_key,
-        case when o.attempts < ?5 then 0 when o.status = 'processing' then 1 else 2 end
+        o.next_attempt_at, o.created_at, o.dedupe_key, o.ordering_key,
+        case when o.attempts < ?5 then 0 when o.status = 'processing' then 1 else 2 end,
+        ?5 > 1 and o.status = 'processing' and o.attempts = ?5 - 1
     from outbox o
     where o.namespace = ?1 and o.topic = ?2 and o.tenant_id = ?4
     and o.done_at is null and o.is_due and (o.status = 'pending' or o.locked_until <= ?3)
@@ -69,7 +70,8 @@ def claim(session: Session, queues: Sequence[Queue], token: Token, turns: Turns)
         picked: list[Row] = []
         for place, tenant_id in enumerate(tenants):
             share = min(-(-room // len(tenants)), room - len(picked))
-            picked += [(n, place, *_shaped(row)) for row in _pick(session, queue, tenant_id, share)]
+            picked += [(n, place, *row) for row in _pick(session, queue, tenant_id, share)]
+        picked = _with_one_suspect(picked, queue)
         if picked:
             _lease(session, queue, token, picked)
         found += picked
@@ -98,10 +100,16 @@ def _pick(session: Session, queue: Queue, tenant_id: str, share: int) -> list[Ro
     return session.rows(_PICK, (queue.namespace, queue.topic, session.now, tenant_id, *terms))
 
 
+def _with_one_suspect(picked: list[Row], queue: Queue) -> list[Row]:
+    suspects = [row for row in picked if row[-1]]
+    taken = suspects[:1] if queue.takes_suspects else []
+    return [_shaped(row) for row in picked if not row[-1] or row in taken]
+
+
 def _shaped(row: Row) -> Row:
-    due_at, seq, id, tenant_id, payload, attempts, *rest, fate = row
+    n, place, due_at, seq, id, tenant_id, payload, attempts, *rest, fate, _ = row
     attempt = attempts + 1 if fate == 0 else attempts
-    return (due_at, seq, seq, id, tenant_id, payload, attempt, *rest, fate)
+    return (n, place, due_at, seq, seq, id, tenant_id, payload, attempt, *rest, fate)
 
 
 def _lease(session: Session, queue: Queue, token: Token, picked: list[Row]) -> None:

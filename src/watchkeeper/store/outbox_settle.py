@@ -11,9 +11,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from watchkeeper.core.delivery import Dead, RetryAt
-from watchkeeper.core.ids import MessageId, Token
+from watchkeeper.core.ids import MessageId, TenantId, Token
 from watchkeeper.core.redaction import redacted
 from watchkeeper.core.time import Instant
+from watchkeeper.ids import is_uuid
 from watchkeeper.store.json import encode
 from watchkeeper.store.leases import Message
 from watchkeeper.store.postgres import NOW_SQL
@@ -81,8 +82,21 @@ _NACK = Statement(
         last_error = coalesce(v.value ->> 'e', last_error), dead_reason = v.value ->> 'd',
         done_at = case when v.value ->> 'd' is null then null else ?1 end, updated_at = ?1
     from json_each(?2) v
-    where tenant_id = v.value ->> 'a' and id = v.value ->> 'i' and locked_by = v.value ->> 'k'
+    where tenant_id = v.value ->> 'a' and outbox.id = v.value ->> 'i'
+        and locked_by = v.value ->> 'k'
     returning id""",
+)
+_NACKED_BEFORE = Statement(
+    """select o.id from jsonb_to_recordset(%s::jsonb) as
+        v (a text, i uuid, c int, g int, n bigint, d text)
+    join outbox o on o.tenant_id = v.a and o.id = v.i and o.attempts = v.c and o.generation = v.g
+        and o.locked_by is null
+        and (o.dead_reason = v.d or o.status = 'pending' and o.next_attempt_at = v.n)""",
+    """select o.id from json_each(?) v
+    join outbox o on o.tenant_id = v.value ->> 'a' and o.id = v.value ->> 'i'
+        and o.attempts = v.value ->> 'c' and o.generation = v.value ->> 'g'
+        and o.locked_by is null and (o.dead_reason = v.value ->> 'd'
+            or o.status = 'pending' and o.next_attempt_at = v.value ->> 'n')""",
 )
 _RELEASE = Statement(
     f"""update outbox o set status = 'pending', attempts = greatest(o.attempts - 1, 0),
@@ -91,7 +105,8 @@ _RELEASE = Statement(
     """update outbox set status = 'pending', attempts = max(attempts - 1, 0),
         locked_by = null, locked_until = null, holds_slot = false, updated_at = ?
     from json_each(?) v
-    where tenant_id = v.value ->> 'a' and id = v.value ->> 'i' and locked_by = v.value ->> 'k'
+    where tenant_id = v.value ->> 'a' and outbox.id = v.value ->> 'i'
+        and locked_by = v.value ->> 'k'
     returning id""",
 )
 # A lease that counts as a slot and has ended is not taken up again: its slot may be given away.
@@ -106,7 +121,8 @@ _RENEW = Statement(
     from held where o.ctid = held.ctid returning o.id""",
     """update outbox set locked_until = ?1 + (v.value ->> 'u')
     from json_each(?2) v
-    where tenant_id = v.value ->> 'a' and id = v.value ->> 'i' and locked_by = v.value ->> 'k'
+    where tenant_id = v.value ->> 'a' and outbox.id = v.value ->> 'i'
+        and locked_by = v.value ->> 'k'
     and (not holds_slot or locked_until > ?1) returning id""",
 )
 _STILL_HELD = Statement(
@@ -197,18 +213,27 @@ def _acked_after(
 
 
 def nack(session: Session, nacks: Sequence[Nack]) -> set[MessageId]:
-    """End failed attempts; the ids of those that were still held."""
+    """End failed attempts; the ids of those that were still held.
+
+    As with an ack, an end that stands there already, just as it is asked for, is our own.
+    """
     if not nacks:
         return set()
-    asked = []
-    for m, settlement in nacks:
-        row = {**_held(m), "e": redacted(settlement.error) or None}
-        if isinstance(settlement, Dead):
-            row["d"] = settlement.reason
-        else:
-            row["n"] = settlement.at
-        asked.append(row)
-    return _ids(session.rows(_NACK, (session.now, encode(asked))))
+    asked = [_ended(one) for one in nacks]
+    done = _ids(session.rows(_NACK, (session.now, encode(asked))))
+    missing = [row for row in asked if row["i"] not in done]
+    return done | _ids(session.rows(_NACKED_BEFORE, (encode(missing),))) if missing else done
+
+
+def _ended(nack: Nack) -> dict[str, object]:
+    m, settlement = nack
+    row = {**_held(m), "c": m.attempt, "g": m.generation, "e": redacted(settlement.error) or None}
+    match settlement:
+        case Dead(reason=reason):
+            row["d"] = reason
+        case RetryAt(at=at):
+            row["n"] = at
+    return row
 
 
 def release(session: Session, messages: Sequence[Message]) -> set[MessageId]:
@@ -233,6 +258,26 @@ def renew(
         return renewed, set()
     still = _ids(session.rows(_STILL_HELD, (encode([_held(m) for m in missing]),)))
     return renewed, {m.id for m in missing} - still
+
+
+_FIND = Statement(
+    """select namespace, topic, locked_by, ctid::text, id, tenant_id, payload, attempts, generation,
+        next_attempt_at, created_at, dedupe_key, ordering_key, null
+    from outbox where tenant_id = %s and id = %s and locked_by = %s""",
+    """select namespace, topic, locked_by, seq, id, tenant_id, payload, attempts, generation,
+        next_attempt_at, created_at, dedupe_key, ordering_key, null
+    from outbox where tenant_id = ? and id = ? and locked_by = ?""",
+)
+
+
+def find_held(
+    session: Session, tenant_id: TenantId, message_id: MessageId, token: Token
+) -> Message | None:
+    """The message, if it is held under this token."""
+    if not (is_uuid(message_id) and is_uuid(token)):
+        return None
+    rows = session.rows(_FIND, (tenant_id, message_id, token))
+    return Message(*rows[0]) if rows else None
 
 
 def _ack_by_key(session: Session, messages: Sequence[Message]) -> set[MessageId]:

@@ -21,6 +21,7 @@ VERSIONS_KEPT_MAX = 64
 TENANTS_KEPT_MAX = 10_000
 
 _CURRENT = same("select coalesce(max(version), 0) from policies")
+_TIER = same("select tier from tenants where tenant_id = %s")
 _TEXT = same("select text from policies where version = %s")
 _INSERT = same(
     "insert into policies (version, hash, text, author, reason, applied_at)"
@@ -78,11 +79,16 @@ class PolicyBook:
             return self._policies[max(self._policies)]
 
     def guess(self, tx: Tx) -> Guess:
+        return self._guesses.get(tx.tenant_id) or self.exact(tx)
+
+    def exact(self, tx: Tx) -> Guess:
+        """What rules the tenant at this moment, for who holds no lock."""
+        tiers = tx.rows(_TIER, (tx.tenant_id,))
+        version, tier = current_version(tx), tiers[0][0] if tiers else None
         found = self._guesses.get(tx.tenant_id)
-        if found is None:
-            tier = tx.rows(same("select tier from tenants where tenant_id = %s"), (tx.tenant_id,))
-            found = self.learn(tx, current_version(tx), tier[0][0] if tier else None)
-        return found
+        if found is not None and (found.version, found.tier) == (version, tier):
+            return found
+        return self.learn(tx, version, tier)
 
     def learn(self, tx: Tx, version: int, tier: str | None) -> Guess:
         policy = self.policy(tx, version)

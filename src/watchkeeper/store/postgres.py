@@ -96,7 +96,7 @@ def commit_is_unknown(error: BaseException) -> bool:
     if not isinstance(original, psycopg.OperationalError | psycopg.InterfaceError):
         return False
     state = sqlstate_of(original)
-    return state is None or state.startswith("57P") or state.startswith("08")
+    return state is None or state.startswith(("57P", "08"))
 
 
 def connection_is_lost(error: BaseException) -> bool:

@@ -42,6 +42,7 @@ tenants = Table(  # the row is the tenant's lock, its run counters and its ledge
     Column("ledger_seq", Instant, nullable=False, server_default="0"),
     CheckConstraint("day_runs >= 0", name="runs_not_negative"),
     postgresql_with={"fillfactor": "10"},
+    sqlite_with_rowid=False,
 )
 
 api_keys = Table(
@@ -77,6 +78,7 @@ accounts = Table(  # what an account is told (posture …) and what it remembers
     Column("created_at", Instant, nullable=False),
     Column("updated_at", Instant, nullable=False),
     postgresql_with={"fillfactor": "70"},
+    sqlite_with_rowid=False,
 )
 
 reservations = Table(  # idempotency keys that are taken, and by which decision
@@ -87,6 +89,7 @@ reservations = Table(  # idempotency keys that are taken, and by which decision
     Column("decision_id", identifier(), nullable=False),
     Column("fingerprint", Text, nullable=False),
     Column("expires_at", Instant, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 signals = Table(

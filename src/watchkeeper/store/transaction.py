@@ -7,7 +7,10 @@ its answer, and an error of something sent earlier appears there or at the commi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
 from typing import Any, Literal, Protocol, TypeAlias
 
 from sqlalchemy import Connection
@@ -31,7 +34,15 @@ class Driver(Protocol):
 class Session:
     """One transaction on one connection."""
 
-    __slots__ = ("_connection", "_cursor", "_driver", "_engine", "after_commit", "has_news", "now")
+    __slots__ = (
+        "_connection",
+        "_cursor",
+        "_driver",
+        "_engine",
+        "_gathered",
+        "has_news",
+        "now",
+    )
 
     def __init__(
         self, engine: EngineName, driver: Driver, now: Instant, connection: Connection | None
@@ -40,8 +51,8 @@ class Session:
         self._driver = driver
         self._cursor = driver.cursor()  # for what brings no rows; one that does needs its own
         self._connection = connection
+        self._gathered: list[tuple[str, Sequence[object]]] | None = None
         self.now = now
-        self.after_commit: list[Callable[[], None]] = []
         self.has_news = False  # a message was enqueued that is due (soon): wake the workers
 
     @property
@@ -67,7 +78,30 @@ class Session:
         return cursor
 
     def run(self, statement: Statement, parameters: Sequence[object] = ()) -> None:
-        self._cursor.execute(self._text(statement), parameters)
+        if self._gathered is not None:
+            self._gathered.append((self._text(statement), parameters))
+        else:
+            self._cursor.execute(self._text(statement), parameters)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What is `run` in this block is one statement on PostgreSQL, at the end of the block.
+
+        There each statement costs as much as several rows. None of them may see what another
+        of them writes, nor begin with a WITH of its own.
+        """
+        if self._engine != "postgresql":
+            yield
+            return
+        gathered: list[tuple[str, Sequence[object]]] = []
+        self._gathered = gathered
+        try:
+            yield
+        finally:
+            self._gathered = None
+        if gathered:
+            texts, parameters = zip(*gathered, strict=True)
+            self._cursor.execute(_merged(texts), tuple(chain.from_iterable(parameters)))
 
     def run_many(self, statement: Statement, parameters: Sequence[Sequence[object]]) -> None:
         self._cursor.executemany(self._text(statement), parameters)
@@ -81,6 +115,14 @@ class Session:
 
     def _text(self, statement: Statement) -> str:
         return statement.postgresql if self._engine == "postgresql" else statement.sqlite
+
+
+@functools.lru_cache(maxsize=64)
+def _merged(texts: tuple[str, ...]) -> str:
+    *others, last = texts
+    if not others:
+        return last
+    return f"with {', '.join(f'w{n} as ({text})' for n, text in enumerate(others))} {last}"
 
 
 class Tx(Session):

@@ -324,6 +324,13 @@ grant select, insert, update, delete on outbox to watchkeeper_app;
 create policy all_tenants on outbox to watchkeeper_worker using (true) with check (true);
 grant select, insert, update, delete on outbox to watchkeeper_worker;
 
+-- Workers vacuum the outbox themselves where the server knows that right (from version 17 on).
+do $$ begin
+    if current_setting('server_version_num')::int >= 170000 then
+        execute 'grant maintain on outbox to watchkeeper_worker';
+    end if;
+end $$;
+
 alter table outbox_delivered enable row level security;
 alter table outbox_delivered force row level security;
 create policy own_tenant on outbox_delivered to watchkeeper_app using (tenant_id = (select watchkeeper_tenant())) with check (tenant_id = (select watchkeeper_tenant()));

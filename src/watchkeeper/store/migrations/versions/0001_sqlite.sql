@@ -15,7 +15,7 @@ CREATE TABLE accounts (
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     PRIMARY KEY (tenant_id, account_id)
-);
+) WITHOUT ROWID;
 
 CREATE TABLE api_keys (
     tenant_id TEXT NOT NULL,
@@ -172,7 +172,7 @@ CREATE TABLE reservations (
     fingerprint TEXT NOT NULL,
     expires_at BIGINT NOT NULL,
     PRIMARY KEY (tenant_id, "key")
-);
+) WITHOUT ROWID;
 
 CREATE TABLE runs (
     tenant_id TEXT NOT NULL,
@@ -233,7 +233,7 @@ CREATE TABLE tenants (
     ledger_seq BIGINT DEFAULT '0' NOT NULL,
     PRIMARY KEY (tenant_id),
     CONSTRAINT runs_not_negative CHECK (day_runs >= 0)
-);
+) WITHOUT ROWID;
 
 -- The ledger is append-only, and a run that succeeded stays so.
 

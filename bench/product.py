@@ -1,0 +1,117 @@
+"""The only file of the benchmarks that knows the product: how it is set up, called and closed."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from bench.events import DEBOUNCE_SECONDS, HELD_TRIGGER, PLAIN_TRIGGER, Event
+from watchkeeper import inputs
+from watchkeeper.actions.admit import Admission
+from watchkeeper.actions.create_tenant import create_tenant
+from watchkeeper.actions.fire_triggers import fire_triggers
+from watchkeeper.core.ids import SYSTEM, DecisionId, TenantId
+from watchkeeper.core.policy import delivery_for
+from watchkeeper.core.policy_parse import parse_policy
+from watchkeeper.core.time import Instant, to_iso
+from watchkeeper.handlers.registry import Registry
+from watchkeeper.ids import new_id
+from watchkeeper.moves.admission import Asked
+from watchkeeper.store import migrations, outbox, policies
+from watchkeeper.store.database import Database, open_database
+from watchkeeper.store.leases import Message
+from watchkeeper.store.outbox import NewMessage
+from watchkeeper.workers import Workers
+
+TENANT = TenantId("t1")
+TOPIC = "bench.noop"
+
+POLICY = f"""
+[triggers.{PLAIN_TRIGGER}]
+debounce_seconds = {DEBOUNCE_SECONDS}
+cooldown_seconds = 0
+max_per_account_per_hour = 1000000
+max_per_tenant_per_hour = 1000000000
+
+[triggers.{HELD_TRIGGER}]
+debounce_seconds = 0
+cooldown_seconds = 0
+max_per_tenant_per_hour = 0
+
+[delivery.topics."{TOPIC}"]
+concurrency = 1000
+"""
+
+COPY_ACCOUNTS = "copy accounts (tenant_id, account_id, created_at, updated_at) from stdin"
+INSERT_ACCOUNT = (
+    "insert into accounts (tenant_id, account_id, created_at, updated_at) values (?, ?, ?, ?)"
+)
+MIX = "select result, count(*) from ledger where kind = 'verdict' group by 1"
+
+
+def migrate(url: str, login: str | None) -> None:
+    migrations.migrate(url, grant_to=login)
+
+
+def prepare(url: str) -> None:
+    """A migrated database gets its tenant and the policy of the benchmark."""
+    db = open_database(url)
+    try:
+        create_tenant(db, TENANT)
+        with db.begin(SYSTEM) as tx:
+            policy = parse_policy(POLICY, version=1)
+            policies.add(tx, policy, author="bench", reason="the benchmark's triggers")
+    finally:
+        db.close()
+
+
+class Product:
+    """The product on one database, as a process that embeds it would hold it."""
+
+    def __init__(self, url: str) -> None:
+        # On SQLite both sides use the write-ahead log; the product's own choice would be the
+        # rollback journal with versions of SQLite in which the log is not safe.
+        self.db: Database = open_database(url, journal="wal")
+        self.admission = Admission(self.db)
+
+    def admit(self, requests: Sequence[Mapping[str, object]]) -> None:
+        """What every door does with a batch: check it, and admit it."""
+        fire_triggers(self.admission, TENANT, inputs.parse_triggers(requests))
+
+    def admit_alone(self, requests: Sequence[Mapping[str, object]]) -> None:
+        """The same in a transaction that no other caller shares."""
+        events = inputs.parse_triggers(requests)
+        self.admission.admit_alone(TENANT, [Asked(DecisionId(new_id()), one) for one in events])
+
+    def enqueue(self, payloads: Sequence[str]) -> None:
+        """One transaction with a message for each payload."""
+        with self.db.begin(TENANT) as tx:
+            outbox.enqueue(tx, [NewMessage(TOPIC, payload) for payload in payloads])
+
+    def enqueue_timed(self, payload: str) -> float:
+        """One message; the moment just before its COMMIT was sent."""
+        with self.db.begin(TENANT) as tx:
+            outbox.enqueue(tx, [NewMessage(TOPIC, payload)])
+            return time.monotonic()
+
+    def workers(self, handler: Callable[[Message], object]) -> Workers:
+        """One worker process's loops, delivering the benchmark's topic; not started yet."""
+        with self.db.read(TENANT) as tx:
+            policy = self.db.policies.current(tx)
+        registry = Registry(lambda topic: delivery_for(policy, topic))
+        registry.handle(TOPIC, handler)
+        return Workers(self.db, registry)
+
+    def close(self) -> None:
+        self.db.close()
+
+
+def as_requests(events: Sequence[Event]) -> list[dict[str, object]]:
+    """Events as they arrive at a door, decoded from JSON."""
+    return [
+        {
+            "account_id": event.account,
+            "trigger_type": event.kind,
+            "idempotency_key": event.key,
+            "scheduled_at": to_iso(Instant(event.at)),
+        }
+        for event in events
+    ]

@@ -1,0 +1,149 @@
+"""Builds the server from a database and settings."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+import anyio.to_thread
+from fastapi import APIRouter, FastAPI, Response
+
+from watchkeeper import telemetry
+from watchkeeper.actions.admit import Admission
+from watchkeeper.actions.topics import register_own
+from watchkeeper.core.policy import delivery_for
+from watchkeeper.handlers.registry import Registry
+from watchkeeper.http import (
+    accounts,
+    api_keys,
+    clock,
+    decisions,
+    health,
+    kill_switches,
+    ledger,
+    openapi,
+    outbox,
+    policy,
+    problems,
+    schedules,
+    signals,
+    tenants,
+    triggers,
+)
+from watchkeeper.http.answers import answer
+from watchkeeper.http.context import Server, Workers
+from watchkeeper.http.edge import Edge
+from watchkeeper.http.keys import Keyring
+from watchkeeper.http.route import GuardedRoute
+from watchkeeper.moves.admission import Decided
+from watchkeeper.settings import Settings
+from watchkeeper.store.database import Database
+
+ROUTERS: tuple[APIRouter, ...] = (
+    tenants.routes,
+    api_keys.routes,
+    policy.routes,
+    accounts.routes,
+    signals.routes,
+    triggers.routes,
+    decisions.routes,
+    schedules.routes,
+    outbox.routes,
+    ledger.routes,
+    kill_switches.routes,
+    clock.routes,
+)
+
+
+def create_app(
+    db: Database,
+    settings: Settings,
+    *,
+    dev: bool = False,
+    workers: Workers | None = None,
+    admission: Admission | None = None,
+) -> FastAPI:
+    """The ASGI application. In `dev` an unknown tenant is made by its first use.
+
+    `app.state.server.stopping` is to be set when a stop begins: then `/readyz` fails
+    first, while requests under way are still answered.
+    """
+    secret = settings.admin_key
+    admission = admission or Admission(db, makes_tenants=dev)
+    server = Server(
+        db=db,
+        settings=settings,
+        admission=admission,
+        registry=_own_registry(db, admission) if workers is None else workers.registry,
+        keyring=Keyring(db, None if secret is None else secret.get_secret_value()),
+        dev=dev,
+        workers=workers,
+    )
+    if count_verdicts not in admission.observers:
+        admission.observers.append(count_verdicts)
+    app = FastAPI(
+        version=version("watchkeeper"),
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+        # Its own would write the query of a request into traces; ours are in `telemetry`.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+        lifespan=_lifespan,
+    )
+    app.state.server = server
+    app.state.guarded = _guarded_routes()
+    for routes in ROUTERS:
+        app.include_router(routes)
+    app.include_router(health.routes)
+    _open_pages(app)
+    problems.install(app)
+    app.add_middleware(Edge, settings=settings)
+    return app
+
+
+def _own_registry(db: Database, admission: Admission) -> Registry:
+    """Where nobody works beside the server: what the desk must know of our own topics."""
+    registry = Registry(lambda topic: delivery_for(db.policies.latest(), topic))
+    register_own(registry, admission)
+    return registry
+
+
+def count_verdicts(decided: Sequence[Decided]) -> None:
+    telemetry.BATCH_EVENTS.observe(len(decided))
+    for one in decided:
+        telemetry.count_verdict(one.verdict.result, one.verdict.reason)
+
+
+def _guarded_routes() -> list[GuardedRoute]:
+    found: list[GuardedRoute] = []
+    for routes in ROUTERS:
+        for route in routes.routes:
+            if not isinstance(route, GuardedRoute):
+                raise RuntimeError(f"the route {route} is not guarded: make it with router()")
+            found.append(route)
+    return found
+
+
+def _open_pages(app: FastAPI) -> None:
+    """What anybody may see: where to go from here, and the description of the API."""
+    described: list[dict[str, object]] = []
+
+    @app.get("/", include_in_schema=False)
+    async def get_root() -> Response:
+        return answer({"name": "watchkeeper", "api": "/v1", "description": "/openapi.json"})
+
+    @app.get("/openapi.json", include_in_schema=False)
+    async def get_description() -> Response:
+        if not described:
+            described.append(openapi.describe(app))
+        return answer(described[0])
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    server: Server = app.state.server
+    anyio.to_thread.current_default_thread_limiter().total_tokens = server.settings.threads_max
+    yield
+    server.stopping.set()

@@ -1,0 +1,148 @@
+"""What a route may ask for: who is calling, for which tenant, and where the state is."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Annotated, Protocol
+
+from anyio import CapacityLimiter
+from fastapi import Depends, Request
+
+from watchkeeper.actions.admit import Admission
+from watchkeeper.actions.create_tenant import create_tenant
+from watchkeeper.actions.locate_tenant import (
+    tenant_of_account,
+    tenant_of_decision,
+    tenant_of_message,
+    tenant_of_schedule,
+)
+from watchkeeper.actions.views import tenant_exists
+from watchkeeper.core.ids import AccountId, ScheduleId, TenantId
+from watchkeeper.errors import Invalid, NotFound
+from watchkeeper.handlers.registry import Registry
+from watchkeeper.http.access import Caller
+from watchkeeper.http.keys import Keyring
+from watchkeeper.inputs import parse_tenant_id
+from watchkeeper.settings import Settings
+from watchkeeper.store.database import Database
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+class Workers(Protocol):
+    """Who works beside the server, as far as a route has to do with it."""
+
+    registry: Registry
+
+    def drain(self) -> Counter[str]:
+        """Deliver everything that is due; how much of which topic."""
+
+
+@dataclass(slots=True)
+class Server:
+    """One server: what all its requests share."""
+
+    db: Database
+    settings: Settings
+    admission: Admission
+    keyring: Keyring
+    registry: Registry
+    dev: bool = False
+    workers: Workers | None = None
+    stopping: threading.Event = field(default_factory=threading.Event)
+    health_threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(2))
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    server: Server
+    caller: Caller
+    request_id: str
+
+    @property
+    def db(self) -> Database:
+        return self.server.db
+
+    def tenant(self, named: str | None) -> TenantId:
+        """The tenant whose things are asked for. Another one than the key's does not exist."""
+        tenant_id = self._wanted(named)
+        if self.caller.tenant_id is None and not tenant_exists(self.db, tenant_id):
+            raise no_tenant(tenant_id)
+        return tenant_id
+
+    def tenant_to_write(self, named: str | None) -> TenantId:
+        """The same for a change; in development an unknown tenant is made by its first use."""
+        tenant_id = self._wanted(named)
+        if self.caller.tenant_id is None and not tenant_exists(self.db, tenant_id):
+            if not self.server.dev:
+                raise no_tenant(tenant_id)
+            create_tenant(self.db, tenant_id)
+        return tenant_id
+
+    def tenant_to_admit(self, named: str | None, at: str = "tenant_id") -> TenantId:
+        """The same where admission itself sees to it that the tenant exists."""
+        return self._wanted(named, at)
+
+    def tenant_if_named(self, named: str | None) -> TenantId | None:
+        """None: a key for all tenants named none, and means all of them."""
+        if named is None and self.caller.tenant_id is None:
+            return None
+        return self.tenant(named)
+
+    def tenant_of_decision(self, decision_id: str, named: str | None) -> TenantId:
+        if named is None and self.caller.tenant_id is None:
+            return tenant_of_decision(self.db, decision_id)
+        return self.tenant(named)
+
+    def tenant_of_message(self, message_id: str, named: str | None) -> TenantId:
+        if named is None and self.caller.tenant_id is None:
+            return tenant_of_message(self.db, message_id)
+        return self.tenant(named)
+
+    def tenant_of_account(self, account_id: AccountId, named: str | None) -> TenantId:
+        if named is None and self.caller.tenant_id is None:
+            return tenant_of_account(self.db, account_id)
+        return self.tenant(named)
+
+    def tenant_of_schedule(self, schedule_id: ScheduleId, named: str | None) -> TenantId:
+        if named is None and self.caller.tenant_id is None:
+            return tenant_of_schedule(self.db, schedule_id)
+        return self.tenant(named)
+
+    def _wanted(self, named: str | None, at: str = "tenant_id") -> TenantId:
+        own = self.caller.tenant_id
+        if named is None:
+            if own is None:
+                raise Invalid.at(at, "is required: this key is for all tenants")
+            return own
+        tenant_id = TenantId(parse_tenant_id(named))
+        if own is not None and tenant_id != own:
+            raise no_tenant(tenant_id)
+        return tenant_id
+
+
+def no_tenant(tenant_id: str) -> NotFound:
+    return NotFound(f"there is no tenant {tenant_id}", tenant_id=tenant_id)
+
+
+def is_identifier(text: str) -> bool:
+    return _UUID.fullmatch(text) is not None
+
+
+def identifier(text: str, what: str) -> str:
+    """An id of ours as it is stored; one that cannot be ours names nothing."""
+    lowered = text.lower()
+    if not is_identifier(lowered):
+        raise NotFound(f"there is no {what} of this id")
+    return lowered
+
+
+async def context(request: Request) -> Context:
+    server: Server = request.app.state.server
+    return Context(server, request.state.caller, request.state.request_id)
+
+
+Ctx = Annotated[Context, Depends(context)]

@@ -1,0 +1,106 @@
+"""The description of the API: OpenAPI 3.1, with the problem schema, the key and examples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from watchkeeper import inputs
+from watchkeeper.http.access import JSON, need_of
+from watchkeeper.http.cloud_events import CloudEventIn
+from watchkeeper.http.problems import MEDIA, ProblemOut
+from watchkeeper.http.route import GuardedRoute
+
+REFERENCE = "#/components/schemas/{model}"
+PROBLEM = {"$ref": "#/components/schemas/ProblemOut"}
+EXTRA = (ProblemOut, CloudEventIn, inputs.SignalsIn)
+
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "post_triggers": {
+        "events": [
+            {
+                "account_id": "acct-1",
+                "trigger_type": "SIGNAL_ARRIVED",
+                "idempotency_key": "crm-4711",
+                "correlation_id": "mail-23",
+            }
+        ]
+    },
+    "post_signals": {
+        "signals": [{"account_id": "acct-1", "type": "email.opened", "data": {"campaign": 7}}]
+    },
+    "post_tenant": {"tenant_id": "acme", "name": "Acme", "tier": "gold"},
+    "patch_tenant": {"tier": "silver"},
+    "post_api_key": {"tenant_id": "acme", "role": "ingest"},
+    "put_account": {"posture": "at_risk", "attributes": {"owner": "kim"}},
+    "put_schedule": {
+        "trigger_type": "TIME_RITUAL_DAILY_BRIEF",
+        "cron": "0 7 * * *",
+        "timezone": "Europe/Berlin",
+    },
+    "post_kill_switch": {"scope": "tenant", "on": True, "reason": "runaway campaign"},
+    "post_clock_advance": {"seconds": 3600},
+    "put_policy": {"triggers": {"SIGNAL_ARRIVED": {"cooldown_seconds": 600}}},
+    "post_outcome": {"succeeded": True},
+    "post_redrive": {"force": True},
+    "post_discard": {},
+    "post_redrive_many": {"topic": "decision.retry"},
+}
+
+IDEMPOTENCY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "Sent again with the same body: the first answer again.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+}
+ERRORS = {
+    code: {"description": words, "content": {MEDIA: {"schema": PROBLEM}}}
+    for code, words in (("4XX", "Refused; `code` says why."), ("5XX", "Not now, or a bug."))
+}
+
+
+def describe(app: FastAPI) -> dict[str, Any]:
+    document = get_openapi(
+        title="Watchkeeper",
+        version=app.version,
+        openapi_version="3.1.0",
+        description="Decides when always-on agents may think, and can prove why.",
+        routes=app.routes,
+    )
+    parts = document["components"]
+    schemas = parts["schemas"]
+    for model in EXTRA:
+        schema = model.model_json_schema(ref_template=REFERENCE)
+        schemas.update(schema.pop("$defs", {}))
+        schemas[model.__name__] = schema
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(unused, None)
+    parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+    needed = {route.unique_id: route for route in guarded(app)}
+    for methods in document["paths"].values():
+        for method, operation in methods.items():
+            route = needed.get(operation["operationId"])
+            if route is not None:
+                _describe(method, operation, route)
+    return document
+
+
+def guarded(app: FastAPI) -> list[GuardedRoute]:
+    """Every route that needs a key."""
+    found: list[GuardedRoute] = app.state.guarded
+    return found
+
+
+def _describe(method: str, operation: dict[str, Any], route: GuardedRoute) -> None:
+    need = need_of(route.endpoint)
+    operation["security"] = [{"key": []}]
+    operation["x-access"] = need.access.value
+    operation["responses"].update(ERRORS)
+    if method == "post":
+        operation.setdefault("parameters", []).append(IDEMPOTENCY)
+    example = EXAMPLES.get(route.endpoint.__name__)
+    if example is not None and "requestBody" in operation:
+        operation["requestBody"]["content"][JSON]["example"] = example

@@ -1,0 +1,68 @@
+"""/v1/policy"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Path, Query, Request, Response
+
+from watchkeeper.actions.apply_policy import apply_policy
+from watchkeeper.actions.views import view_policy
+from watchkeeper.core.policy import Policy
+from watchkeeper.errors import Invalid
+from watchkeeper.http.access import JSON, Access, needs
+from watchkeeper.http.answers import TenantQuery, answer
+from watchkeeper.http.context import Ctx
+from watchkeeper.http.route import Body, router
+from watchkeeper.http.shapes import AppliedOut, PolicyOut
+from watchkeeper.input_types import PRINTABLE
+
+routes = router("policy")
+
+TOML = "application/toml"
+VERSION_MAX = 2**31 - 1
+
+_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            TOML: {"schema": {"type": "string"}},
+            JSON: {"schema": {"type": "object"}},
+        },
+    }
+}
+
+
+@routes.put("/v1/policy", response_model=AppliedOut, openapi_extra=_BODY)
+@needs(Access.ADMINISTER, all_tenants=True, media=(TOML, JSON))
+def put_policy(
+    request: Request,
+    ctx: Ctx,
+    reason: Annotated[str, Query(min_length=1, max_length=1000, pattern=PRINTABLE)] = "-",
+) -> Response:
+    """Put a document in force for every later decision. Each mistake is named by its line."""
+    body: Body = request.state.body
+    document = body.value
+    if not isinstance(document, str | dict) or (body.media == JSON and isinstance(document, str)):
+        raise Invalid("the body must be a policy document: TOML text, or a JSON object")
+    policy = apply_policy(ctx.db, document, author=ctx.caller.name, reason=reason)
+    return answer({"version": policy.version, "hash": policy.hash})
+
+
+@routes.get("/v1/policy", response_model=PolicyOut)
+@needs(Access.READ)
+def get_policy(ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
+    """The document in force; a tenant sees its own merged view of it."""
+    return answer(_view(view_policy(ctx.db, ctx.tenant_if_named(tenant_id))))
+
+
+@routes.get("/v1/policy/{version}", response_model=PolicyOut)
+@needs(Access.READ)
+def get_policy_version(
+    version: Annotated[int, Path(ge=0, le=VERSION_MAX)], ctx: Ctx, tenant_id: TenantQuery = None
+) -> Response:
+    return answer(_view(view_policy(ctx.db, ctx.tenant_if_named(tenant_id), version)))
+
+
+def _view(policy: Policy) -> dict[str, object]:
+    return {"version": policy.version, "hash": policy.hash, "document": policy.text}

@@ -1,0 +1,175 @@
+"""The one place where an error becomes an answer: problem details (RFC 9457).
+
+An answer says what the client can do, and carries the id under which the log has the
+rest. What is not one of our own errors is a bug or an outage; of those nothing is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+import structlog
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+
+from watchkeeper.actions.answer_once import StillAnswering
+from watchkeeper.core.redaction import redacted
+from watchkeeper.errors import (
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    Overloaded,
+    Problem,
+    Unauthorized,
+    Unavailable,
+    WatchkeeperError,
+)
+from watchkeeper.inputs import invalid
+from watchkeeper.store.outage import is_outage
+from watchkeeper.telemetry import traceback_of
+
+MEDIA = "application/problem+json"
+RETRY_SECONDS = 1
+
+STATUS: Mapping[type[WatchkeeperError], int] = {
+    NotFound: 404,
+    Conflict: 409,
+    Invalid: 422,
+    Unauthorized: 401,
+    Forbidden: 403,
+    Overloaded: 429,
+    Unavailable: 503,
+}
+TITLES = {
+    "not_found": "There is no such thing",
+    "conflict": "The present state forbids it",
+    "invalid": "The request is not valid",
+    "unauthorized": "A valid key is needed",
+    "forbidden": "This key may not do that",
+    "unavailable": "Not now",
+    "overloaded": "Too many requests",
+    "outcome_unknown": "It may or may not have happened",
+    "internal": "Something broke on our side",
+}
+_BODY_PARTS = ("body", "query", "path", "header")
+
+log = structlog.get_logger(__name__)
+
+
+class Place(BaseModel):
+    """One mistake in the request."""
+
+    place: str = Field(description="Where it is, such as `events[3].idempotency_key`.")
+    message: str
+
+
+class ProblemOut(BaseModel):
+    """Every error has this form."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str = Field(description="Stable; the sentences are not.")
+    errors: list[Place]
+    request_id: str
+
+
+class Refused(Exception):
+    """A request that is refused before it is understood: its form, its size, its pace."""
+
+    def __init__(
+        self, status: int, code: str, detail: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.code = code
+        self.detail = detail
+        self.headers = dict(headers or {})
+
+
+def problem(
+    request_id: str,
+    status: int,
+    code: str,
+    detail: str,
+    *,
+    errors: Sequence[Problem] = (),
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    body = {
+        "type": f"urn:watchkeeper:problem:{code}",
+        "title": TITLES.get(code) or HTTPStatus(status).phrase,
+        "status": status,
+        "detail": redacted(detail),
+        "code": code,
+        "errors": [{"place": e.place, "message": e.message} for e in errors],
+        "request_id": request_id,
+    }
+    return Response(orjson.dumps(body), status, dict(headers or {}), MEDIA)
+
+
+def answer_to(error: Exception, request_id: str) -> Response:
+    """The answer that an error is. Anything unforeseen is logged here, and only there."""
+    match error:
+        case Refused():
+            return problem(
+                request_id, error.status, error.code, error.detail, headers=error.headers
+            )
+        case WatchkeeperError():
+            return _ours(error, request_id)
+        case RequestValidationError():
+            return _ours(_validation(error), request_id)
+        case HTTPException():
+            return _framework(error, request_id)
+        case _ if is_outage(error):
+            log.warning("database_unavailable", error=redacted(repr(error))[:500])
+            return _ours(Unavailable("the database cannot serve this now"), request_id)
+        case _:
+            log.error("internal_error", exception=traceback_of(error))
+            return problem(request_id, 500, "internal", "the log has the details under this id")
+
+
+def install(app: FastAPI) -> None:
+    async def render(request: Request, error: Exception) -> Response:
+        return answer_to(error, request.state.request_id)
+
+    for kind in (Refused, WatchkeeperError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, render)
+
+
+def _ours(error: WatchkeeperError, request_id: str) -> Response:
+    status = next(code for kind, code in STATUS.items() if isinstance(error, kind))
+    headers: dict[str, str] = {}
+    if isinstance(error, Unauthorized):
+        headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, Unavailable | StillAnswering):
+        headers["Retry-After"] = str(RETRY_SECONDS)
+    problems = error.problems if isinstance(error, Invalid) else ()
+    return problem(request_id, status, error.code, str(error), errors=problems, headers=headers)
+
+
+def _validation(error: RequestValidationError) -> Invalid:
+    found: list[Any] = []
+    for one in error.errors():
+        path = tuple(one["loc"])
+        if path and path[0] in _BODY_PARTS:
+            path = path[1:]
+        found.append({**one, "loc": path})
+    return invalid(found)
+
+
+def _framework(error: HTTPException, request_id: str) -> Response:
+    """Refusals of the framework: no such path, no such method."""
+    code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "refused")
+    detail = {
+        404: "there is nothing at this path",
+        405: "this path does not take this method",
+    }.get(error.status_code, HTTPStatus(error.status_code).phrase)
+    return problem(request_id, error.status_code, code, detail, headers=error.headers)

@@ -1,0 +1,145 @@
+"""One right call for every route, by `METHOD /path`: what the matrices of tests are made of.
+
+A route that is missing here fails them, so that a new one cannot go untested. A value in braces is
+an identifier that belongs to the tenant: `{account}`, `{decision}`, `{message}`, `{schedule}`,
+`{key_id}`, `{tenant}`.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.http.door import Door
+
+
+@dataclass(frozen=True)
+class Call:
+    path: str = ""  # when it differs from the route's
+    body: dict[str, Any] | None = None
+    tenant_in: str = "query"  # where a key for all tenants names the tenant; "" nowhere
+    statuses: tuple[int, ...] = (200,)
+    free: frozenset[str] = field(default_factory=frozenset)  # ids in the path anybody may use
+
+
+EVENT = {"account_id": "acct-9", "trigger_type": "SIGNAL_ARRIVED", "idempotency_key": "key-9"}
+SIGNAL = {"account_id": "acct-9", "type": "opened", "data": {"n": 1}}
+SCHEDULE = {
+    "trigger_type": "TIME_RITUAL_DAILY_BRIEF",
+    "cron": "0 7 * * *",
+    "timezone": "UTC",
+}
+
+CALLS: dict[str, Call] = {
+    "POST /v1/tenants": Call(body={"tenant_id": "new"}, tenant_in="", statuses=(201,)),
+    "GET /v1/tenants": Call(tenant_in=""),
+    "GET /v1/tenants/{tenant_id}": Call("/v1/tenants/{tenant}", tenant_in=""),
+    "PATCH /v1/tenants/{tenant_id}": Call("/v1/tenants/{tenant}", {"name": "New"}, tenant_in=""),
+    "POST /v1/api-keys": Call(body={"role": "viewer"}, tenant_in="body", statuses=(201,)),
+    "GET /v1/api-keys": Call(),
+    "DELETE /v1/api-keys/{key_id}": Call("/v1/api-keys/{key_id}", statuses=(204,)),
+    "PUT /v1/policy": Call(body={"run_budget_per_day": 9}, tenant_in=""),
+    "GET /v1/policy": Call(),
+    "GET /v1/policy/{version}": Call("/v1/policy/0"),
+    "GET /v1/accounts": Call(),
+    "GET /v1/accounts/{account_id}": Call("/v1/accounts/{account}"),
+    "PUT /v1/accounts/{account_id}": Call(
+        "/v1/accounts/{account}",
+        {"posture": "calm", "attributes": {"n": 1}},
+        tenant_in="body",
+        free=frozenset({"account"}),  # accounts exist from first use, in each tenant its own
+    ),
+    "POST /v1/signals": Call(body={"signals": [SIGNAL]}, tenant_in="body", statuses=(202,)),
+    "POST /v1/triggers": Call(body={"events": [EVENT]}, tenant_in="body"),
+    "GET /v1/decisions": Call(),
+    "GET /v1/decisions/{decision_id}": Call("/v1/decisions/{decision}"),
+    "GET /v1/decisions/{decision_id}/explain": Call("/v1/decisions/{decision}/explain"),
+    "POST /v1/decisions/{decision_id}/outcome": Call(
+        "/v1/decisions/{decision}/outcome", {"succeeded": True}, tenant_in="body"
+    ),
+    "GET /v1/schedules": Call(),
+    "GET /v1/schedules/{schedule_id}": Call("/v1/schedules/{schedule}"),
+    "PUT /v1/schedules/{schedule_id}": Call(
+        "/v1/schedules/{schedule}", SCHEDULE, tenant_in="body", free=frozenset({"schedule"})
+    ),
+    "DELETE /v1/schedules/{schedule_id}": Call("/v1/schedules/{schedule}", statuses=(204,)),
+    "GET /v1/outbox": Call(),
+    "GET /v1/outbox/{message_id}": Call("/v1/outbox/{message}"),
+    "POST /v1/outbox/{message_id}/redrive": Call(
+        "/v1/outbox/{message}/redrive", {"force": True}, tenant_in="body"
+    ),
+    "POST /v1/outbox/{message_id}/discard": Call(
+        "/v1/outbox/{message}/discard", {}, tenant_in="body", statuses=(204,)
+    ),
+    "POST /v1/outbox/redrive": Call(body={"topic": "decision.retry"}, tenant_in="body"),
+    "GET /v1/ledger": Call(),
+    "POST /v1/kill-switches": Call(
+        body={"scope": "trigger", "id": "SIGNAL_ARRIVED", "on": True, "reason": "r"},
+        tenant_in="body",
+    ),
+    "GET /v1/kill-switches": Call(),
+    "GET /v1/clock": Call(tenant_in=""),
+    "POST /v1/clock/advance": Call(body={"seconds": 1}, tenant_in=""),
+}
+
+
+@dataclass(frozen=True)
+class Estate:
+    """What one tenant has: an identifier of each kind, and a word that only it knows."""
+
+    tenant: str
+    account: str
+    decision: str
+    message: str
+    schedule: str
+    key_id: str
+    canary: str
+
+    @property
+    def names(self) -> dict[str, str]:
+        return {
+            "tenant": self.tenant,
+            "account": self.account,
+            "decision": self.decision,
+            "message": self.message,
+            "schedule": self.schedule,
+            "key_id": self.key_id,
+        }
+
+
+def settle(door: Door, tenant: str) -> Estate:
+    """A tenant with one of everything."""
+    canary = f"canary-{tenant}"
+    client = door.client(door.tenant(tenant, name=canary))
+    account, schedule = f"{canary}-account", f"{canary}-schedule"
+    client.put(f"/v1/accounts/{account}", json={"attributes": {"word": canary}})
+    signal = {"account_id": account, "type": canary, "signal_id": canary, "data": {"w": canary}}
+    told = client.post("/v1/signals", json={"signals": [signal]}).json()
+    decision = told["signals"][0]["verdict"]["decision_id"]
+    door.place.execute(
+        "insert into runs (tenant_id, decision_id, account_id, trigger_type, state, started_at)"
+        f" values ('{tenant}', '{decision}', '{account}', 'SIGNAL_ARRIVED', 'RUNNING', 1)"
+    )
+    door.place.execute(
+        "update outbox set status = 'dead', done_at = 1, attempts = 1, dead_reason = 'REJECTED',"
+        f" last_error = '{canary}' where id = '{decision}'"
+    )
+    client.put(f"/v1/schedules/{schedule}", json={**SCHEDULE, "account_id": account})
+    client.post(
+        "/v1/kill-switches",
+        json={"scope": "trigger", "id": canary, "on": True, "reason": canary},
+    )
+    key_id = door.key(tenant, "viewer").split("_")[1]
+    return Estate(tenant, account, decision, decision, schedule, key_id, canary)
+
+
+def send(client: Any, name: str, estate: Estate, *, tenant: str | None = None) -> Any:
+    """Make the call of this name with the estate's identifiers, naming `tenant` if there is one."""
+    call = CALLS[name]
+    method, route = name.split(" ")
+    path = (call.path or route).format(**estate.names)
+    body = None if call.body is None else dict(call.body)
+    if tenant is not None and call.tenant_in == "query":
+        path += f"?tenant_id={tenant}"
+    if tenant is not None and call.tenant_in == "body":
+        assert body is not None
+        body["tenant_id"] = tenant
+    return client.request(method, path, json=body)

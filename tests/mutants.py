@@ -1,0 +1,241 @@
+"""Guards, each taken away by one line, and the test that must notice.
+
+`python -m tests.mutants` runs them all, or those whose number or file is named; it exits with 1
+when one survives. Each runs in a copy of the checkout, so that the source is never touched.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+CORE, MOVES, ACTIONS = "tests/core", "tests/moves/test_admission.py", "tests/actions"
+TIMEOUT_SECONDS = 180
+
+
+@dataclass(frozen=True)
+class Mutant:
+    file: str
+    old: str
+    new: str
+    test: str
+
+    def apply(self, root: Path) -> None:
+        path = root / "src" / "watchkeeper" / self.file
+        source = path.read_text()
+        assert source.count(self.old) == 1, f"{self.file}: not there once: {self.old}"
+        path.write_text(source.replace(self.old, self.new))
+
+
+GATE = "core/admission.py"
+MUTANTS = [
+    Mutant(
+        GATE,
+        "abs(case.fired_at - last) >= case.rule.debounce_us",
+        "abs(case.fired_at - last) > case.rule.debounce_us",
+        f"{CORE}/test_admission.py::test_debounce",
+    ),
+    Mutant(
+        GATE,
+        "scheduled_at is None else min(scheduled_at, self.now)",
+        "scheduled_at is None else scheduled_at",
+        f"{CORE}/test_admission.py::test_debounce",
+    ),
+    Mutant(
+        GATE,
+        "case.now >= since + case.rule.cooldown_us",
+        "case.now > since + case.rule.cooldown_us",
+        f"{CORE}/test_admission.py::test_cooldown",
+    ),
+    Mutant(
+        GATE,
+        "slots = self.state.slots(self.now, but=self.event.trigger_type)",
+        "slots = []",
+        f"{CORE}/test_admission.py::test_cooldown",
+    ),
+    Mutant(
+        "core/run_state.py",
+        "return now < self.due_at + OVERDUE_US",
+        "return True",
+        f"{CORE}/test_admission.py::test_coalescing",
+    ),
+    Mutant(
+        GATE,
+        "return hour if hour > self.trigger.hour else self.trigger.hour",
+        "return hour",
+        f"{CORE}/test_admission.py::test_account_cap",
+    ),
+    Mutant(
+        GATE,
+        "return day if day > self.tenant.day else self.tenant.day",
+        "return day",
+        f"{CORE}/test_admission.py::test_run_budget",
+    ),
+    Mutant(
+        GATE,
+        "case.state.last_run_was_retry and not case.event.moved",
+        "case.state.last_run_was_retry",
+        f"{CORE}/test_admission.py::test_the_retry_of_a_deferral",
+    ),
+    Mutant(
+        GATE,
+        "until = ceil_second(ran_at + cooldown)",
+        "until = ceil_second((case.busy_until or ran_at) + cooldown)",
+        f"{CORE}/test_admission_properties.py::test_three_rituals_at_one_instant_all_run",
+    ),
+    Mutant(
+        GATE,
+        "if slot - cooldown // 2 < until < slot + cooldown:",
+        "if False:",
+        f"{CORE}/test_admission_properties.py::test_after_an_outage_each_retry_finds_a_slot",
+    ),
+    Mutant(
+        GATE,
+        "    if verdict.duplicate is not None:\n        return  #",
+        "    if False:\n        return  #",
+        f"{CORE}/test_admission.py",
+    ),
+    Mutant(
+        "moves/admission.py",
+        "holder.fingerprint != one.fingerprint",
+        "False",
+        f"{MOVES}::test_a_repeat_within_one_batch_is_a_repeat[sqlite]",
+    ),
+    Mutant(
+        "moves/admission.py",
+        "if one.event.trigger_type in rules.triggers and key not in wanted:",
+        "if key not in wanted:",
+        f"{MOVES}::test_an_unknown_type_consumes_nothing[sqlite]",
+    ),
+    Mutant(
+        "moves/admission.py",
+        "        raise PolicyMoved\n",
+        "",
+        f"{MOVES}::test_a_policy_takes_effect_at_once_in_every_process[sqlite]",
+    ),
+    Mutant(
+        "moves/admission.py",
+        "verdict.duplicate is None and verdict is not UNKNOWN",
+        "True",
+        f"{MOVES}::test_an_unknown_type_consumes_nothing[sqlite]",
+    ),
+    Mutant(
+        "moves/admission.py",
+        "    if not tx.recovering:\n        return {}\n",
+        "    return {}\n",
+        f"{MOVES}::test_a_retry_delivered_twice_is_decided_once[sqlite]",
+    ),
+    Mutant(
+        "store/admission.py",
+        "json_each(?3)) and expires_at > ?4",
+        "json_each(?3)) and ?4 > 0",
+        f"{MOVES}::test_a_key_is_free_again_after_its_time[sqlite]",
+    ),
+    Mutant(
+        "store/admission.py",
+        "key = w.k and expires_at > p.now limit 1",
+        "key = w.k limit 1",
+        f"{MOVES}::test_a_key_is_free_again_after_its_time[postgresql]",
+    ),
+    Mutant(
+        "store/tenants.py",
+        'where tenant_id = %s for no key update""",',
+        'where tenant_id = %s""",',
+        f"{ACTIONS}/test_races.py::test_now_is_read_after_the_lock_is_held",
+    ),
+    Mutant(
+        "actions/admit.py",
+        "seen_before, unknown = True, error",
+        "unknown = error",
+        f"{ACTIONS}/test_lost_commit.py",
+    ),
+    Mutant(
+        "actions/change_account.py",
+        "if tx.recovering and (done :=",
+        "if False and (done :=",
+        f"{ACTIONS}/test_lost_commit.py",
+    ),
+    Mutant(
+        "actions/admit_messages.py",
+        "DecisionId(turned(message.id))",
+        "DecisionId(message.id)",
+        f"{MOVES}::test_the_retry_runs_and_carries_what_came_meanwhile[sqlite]",
+    ),
+    Mutant(
+        "actions/fire_schedules.py",
+        'if schedule is None or schedule.generation != part["generation"]:',
+        "if schedule is None:",
+        f"{ACTIONS}/test_schedules.py::test_a_replaced_schedule_asks_no_more_accounts[sqlite]",
+    ),
+    Mutant(
+        "actions/fire_schedules.py",
+        "book.learn(tx, policies.current_version(tx), tier)",
+        "book.guess(tx)",
+        f"{ACTIONS}/test_schedules.py::test_the_spread_is_the_policys_unless_the_schedule_says[sqlite]",
+    ),
+    Mutant(
+        "store/database.py",
+        "with contextlib.suppress(Exception):  # it is committed",
+        "if True:  # it is committed",
+        "tests/moves/test_all_or_nothing.py::test_nobody_is_told_that_a_committed_deed_failed[sqlite]",
+    ),
+    Mutant(
+        "store/questions.py",
+        "where at < previous_at + cooldown",
+        "where at < previous_at",
+        f"{ACTIONS}/test_verify.py::test_what_is_broken_is_found[sqlite-a_second_run]",
+    ),
+    Mutant(
+        "store/questions.py",
+        'and {_WHOLE.format(start=f"t.day * {DAY}")}',
+        "",
+        f"{ACTIONS}/test_verify.py::test_only_the_newest_entries_are_looked_at[sqlite]",
+    ),
+]
+
+
+def survives(mutant: Mutant) -> bool:
+    """Whether its test still passes without the guard."""
+    with tempfile.TemporaryDirectory(prefix="wkmutant-") as folder:
+        root = Path(folder)
+        for part in ("src", "tests"):
+            shutil.copytree(
+                ROOT / part,
+                root / part,
+                ignore=shutil.ignore_patterns("__pycache__", ".hypothesis"),
+            )
+        shutil.copy(ROOT / "pyproject.toml", root)
+        mutant.apply(root)
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:randomly"]
+        command += ["-p", "no:cacheprovider", mutant.test]
+        done = subprocess.run(
+            command,
+            cwd=root,
+            env={**os.environ, "PYTHONPATH": str(root / "src"), "PYTHONDONTWRITEBYTECODE": "1"},
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_SECONDS,
+        )
+        assert done.returncode in (0, 1), done.stdout[-2000:] + done.stderr[-2000:]
+        return done.returncode == 0
+
+
+def main(wanted: list[str]) -> int:
+    alive = 0
+    for number, mutant in enumerate(MUTANTS):
+        if wanted and str(number) not in wanted and mutant.file not in wanted:
+            continue
+        survived = survives(mutant)
+        alive += survived
+        fate = "SURVIVES" if survived else "dies"
+        sys.stdout.write(f"{number:3} {fate:9} {mutant.file}: {mutant.old.strip()}\n")
+        sys.stdout.flush()
+    return 1 if alive else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
