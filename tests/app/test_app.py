@@ -10,6 +10,7 @@ import pytest
 from tests.verify_clean import assert_verified
 from watchkeeper import App, Decision
 from watchkeeper.errors import Invalid, NotFound
+from watchkeeper.store import ledger
 
 STORM = 200
 
@@ -152,3 +153,23 @@ def test_a_kill_switch_thrown_after_the_verdict_stops_the_call(app):
     app.drain()
     assert calls == []
     assert_verified(app.db)
+
+
+@pytest.mark.req("D-05", "O-23")
+@pytest.mark.parametrize("words", ["\x00", "\ud800", "x" * 100_000])
+def test_whatever_a_handler_says_its_run_ends(app, words):
+    @app.decision
+    def decide(run):
+        if run.account_id == "bad":
+            raise RuntimeError(words)
+        return Decision(note=words)
+
+    for account_id in ("bad", "good"):
+        app.trigger("acme", account_id, "SIGNAL_ARRIVED", idempotency_key=account_id)
+    app.drain()
+    with app.db.read("acme") as tx:
+        ended = ledger.newest(tx, {"kind": "run.ended"}, limit=10)
+    assert {(e.entry.subject, e.entry.result) for e in ended} == {
+        ("bad", "FAILED"),
+        ("good", "SUCCEEDED"),
+    }

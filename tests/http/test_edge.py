@@ -2,11 +2,14 @@
 
 import asyncio
 import json
+import sqlite3
 import threading
 import time
 from typing import Any
 
+import psycopg
 import pytest
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from tests.databases import Databases
 from tests.http.door import ADMIN_KEY, Door, opened, problem_of
@@ -293,3 +296,36 @@ def test_metrics_name_no_tenant_and_no_account(door: Door) -> None:
 def test_metrics_move_to_a_port_of_their_own(databases: Databases) -> None:
     with databases.opened("sqlite") as (db, clock), opened(db, clock, metrics_port=9) as door:
         problem_of(door.admin.get("/metrics"), 404)
+
+
+@pytest.mark.req("O-12")
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (sqlite3.OperationalError("database is locked"), 503),
+        (sqlite3.OperationalError("database or disk is full"), 503),
+        (sqlite3.OperationalError("no such table: x"), 500),
+        (psycopg.OperationalError("the connection is lost"), 503),
+        (psycopg.errors.QueryCanceled("statement timeout"), 503),
+        (psycopg.errors.LockNotAvailable("lock timeout"), 503),
+        (psycopg.errors.TooManyConnections("53300"), 503),
+        (psycopg.errors.UndefinedTable("a bug"), 500),
+        (psycopg.errors.InvalidTextRepresentation("a bug"), 500),
+        (PoolTimeout("no connection is free"), 503),
+        (ValueError("a bug"), 500),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else str(value),
+)
+def test_an_outage_is_told_from_a_bug(
+    door_sqlite: Door, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int
+) -> None:
+    client = door_sqlite.client(door_sqlite.tenant(), "viewer")
+
+    def broken(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("watchkeeper.http.accounts.list_accounts", broken)
+    response = client.get("/v1/accounts")
+    problem_of(response, status, "unavailable" if status == 503 else "internal")
+    assert ("retry-after" in response.headers) == (status == 503)
+    assert str(error) not in response.text

@@ -13,8 +13,8 @@ from watchkeeper.store import clock, outbox_claim, outbox_counts
 from watchkeeper.store.database import Database
 
 STEPS_MAX = 100_000
-PATIENCE_ROUNDS = 500
-"""How often to look for deliveries of other processes that do not come to an end."""
+PATIENCE_ROUNDS = 250
+"""How often to look again while nothing changes."""
 
 PAUSE_SECONDS = 0.02
 
@@ -42,11 +42,11 @@ def clock_now(db: Database) -> tuple[Instant, bool]:
         return tx.now, clock.virtual_now(tx) is not None
 
 
-def advance_clock(db: Database, by_seconds: float, drain: Drain) -> Advanced:
+def advance_clock(db: Database, by_seconds: float, drain: Drain | None) -> Advanced:
     """Move the clock, stop wherever a message is due, and return when all of it is done.
 
-    `drain` delivers what is due in this process and returns how much of which topic; what
-    other processes hold is waited for.
+    `drain` delivers what is due in this process and returns how much that was; without it,
+    workers elsewhere are waited for. What nobody takes up for a while is left where it is.
     """
     now, is_virtual = clock_now(db)
     if not is_virtual:
@@ -58,14 +58,13 @@ def advance_clock(db: Database, by_seconds: float, drain: Drain) -> Advanced:
         with db.read_system() as tx:
             due_at = outbox_claim.next_due(tx)
         if due_at is None or due_at > target:
-            break
-        if due_at > done.now_at:
-            _move(db, due_at, done)
+            _move(db, target, done)
+            return done
+        if due_at <= done.now_at:
+            raise Unavailable("messages are due that no worker takes up; the clock stands there")
+        _move(db, due_at, done)
         _settle(db, drain, done)
-    else:
-        raise Unavailable(f"more than {STEPS_MAX} instants were due; the clock stands between")
-    _move(db, target, done)
-    return done
+    raise Unavailable(f"more than {STEPS_MAX} instants were due; the clock stands between")
 
 
 def _move(db: Database, to: Instant, done: Advanced) -> None:
@@ -76,14 +75,19 @@ def _move(db: Database, to: Instant, done: Advanced) -> None:
     db.tell()
 
 
-def _settle(db: Database, drain: Drain, done: Advanced) -> None:
-    """Come to rest: nothing due is pending here, and nothing is under way anywhere."""
-    seen, under_way = db.news_count, 0
-    for _ in range(PATIENCE_ROUNDS):
-        done.ran += drain()
+def _settle(db: Database, drain: Drain | None, done: Advanced) -> None:
+    """Come to rest: what is due has been delivered, and nothing is under way anywhere."""
+    patience, before = PATIENCE_ROUNDS, None
+    while patience:
+        seen = db.news_count
+        if drain is not None:
+            done.ran += drain()
         with db.read_system() as tx:
-            under_way = outbox_counts.under_way(tx)
-        if under_way == 0:
+            open_now = outbox_counts.open_messages(tx)
+        if not open_now.under_way and (drain is not None or not open_now.due):
             return
-        seen = db.wait_for_news(seen, PAUSE_SECONDS)
-    raise Unavailable(f"{under_way} messages have been under way for too long")
+        patience = patience - 1 if open_now == before else PATIENCE_ROUNDS
+        before = open_now
+        db.wait_for_news(seen, PAUSE_SECONDS)
+    if before is not None and before.under_way:
+        raise Unavailable(f"{before.under_way} messages have been under way for too long")

@@ -17,7 +17,7 @@ from watchkeeper.core.admission import switch_for
 from watchkeeper.core.delivery import Dead, DeadReason, Delivered, Reject
 from watchkeeper.core.ids import AccountId, DecisionId, MessageId, TenantId
 from watchkeeper.core.ledger import Entry, Kind, Stage
-from watchkeeper.core.redaction import redacted
+from watchkeeper.core.redaction import redacted, storable
 from watchkeeper.core.time import from_iso, to_datetime
 from watchkeeper.handlers.registry import Ended, Registry
 from watchkeeper.ids import new_id
@@ -116,8 +116,7 @@ def _succeed(db: Database, tenant_id: TenantId, ended: Sequence[Ended]) -> set[M
                 for one in ended
                 if one.message.id in held
             ]
-            if entries:
-                ledger.append_and_save(tx, tenant, entries)
+            ledger.append_and_save(tx, tenant, [entry for entry in entries if entry])
         return held
 
     return db.retrying(deed)
@@ -125,7 +124,7 @@ def _succeed(db: Database, tenant_id: TenantId, ended: Sequence[Ended]) -> set[M
 
 def _note(value: object) -> str | None:
     note = value.note if isinstance(value, Decision) else None
-    return None if note is None else note[:NOTE_LENGTH_MAX]
+    return None if note is None else storable(str(note)[:NOTE_LENGTH_MAX])
 
 
 def lose_runs(tx: Tx, lost: Sequence[Lost]) -> None:
@@ -141,15 +140,18 @@ def lose_runs(tx: Tx, lost: Sequence[Lost]) -> None:
         )
         for one in lost
     ]
-    ledger.record(tx, entries)
+    ledger.record(tx, [entry for entry in entries if entry])
 
 
 def _end(
     tx: Tx, payload: str, state: RunStatus, *, note: str | None = None, error: str | None = None
-) -> Entry:
+) -> Entry | None:
+    """Write the end and the line of the ledger that tells it; None when it had ended before."""
     detail: dict[str, Any] = loads(payload)["detail"]
     decision_id, account_id = DecisionId(detail["decision_id"]), AccountId(detail["account_id"])
-    runs.end(tx, decision_id, account_id, detail["trigger_type"], state, note=note, error=error)
+    trigger_type = detail["trigger_type"]
+    if not runs.end(tx, decision_id, account_id, trigger_type, state, note=note, error=error):
+        return None
     return Entry(
         entry_id=new_id(),
         at=tx.now,
@@ -157,7 +159,7 @@ def _end(
         kind=Kind.RUN_ENDED,
         subject=account_id,
         correlation_id=detail.get("correlation_id"),
-        trigger_type=detail["trigger_type"],
+        trigger_type=trigger_type,
         result=state,
         data=dumps({"decision_id": decision_id, "error": error, "state": state}),
     )

@@ -30,10 +30,15 @@ _PATTERNS = (
 )
 
 
-def redacted(text: str) -> str:
-    """The text without what looks like a secret, and storable: no NUL, no lone surrogates."""
+def storable(text: str) -> str:
+    """The text as both databases take it: no NUL, no lone surrogates."""
     text = text.replace("\x00", "\N{REPLACEMENT CHARACTER}")
-    text = text.encode("utf-8", "replace").decode("utf-8")
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def redacted(text: str) -> str:
+    """The text without what looks like a secret, and storable."""
+    text = storable(text)
     for pattern, kept in _PATTERNS:
         text = pattern.sub(rf"\1{HIDDEN}" if kept else HIDDEN, text)
     return text

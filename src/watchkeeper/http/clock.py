@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from fastapi import Response
 
 from watchkeeper.actions.advance_clock import advance_clock, clock_now
@@ -30,6 +28,5 @@ def get_clock(ctx: Ctx) -> Response:
 def post_clock_advance(body: ClockIn, ctx: Ctx) -> Response:
     """Move the virtual clock through every due instant; answers when all of it is done."""
     workers = ctx.server.workers
-    drain = Counter[str] if workers is None else workers.drain
-    done = advance_clock(ctx.db, body.seconds, drain)
+    done = advance_clock(ctx.db, body.seconds, None if workers is None else workers.drain)
     return answer({"now": to_iso(done.now_at), "steps": done.steps, "ran": dict(done.ran)})

@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from watchkeeper.store.postgres import NOW_SQL
 from watchkeeper.store.statement import Statement, same
 from watchkeeper.store.transaction import Session
 
 COUNTED_MAX = 100_000
 """A count stops here, so that a backlog of millions costs no more than this."""
 
-_UNDER_WAY = Statement(
-    "select count(*) from outbox where done_at is null and is_due and status = 'processing'",
-    "select count(*) from outbox where done_at is null and is_due and status = 'processing'",
+_OPEN = Statement(
+    f"""select count(*) filter (where status = 'processing'), count(*) from (
+        select status from outbox where done_at is null
+        and (is_due or next_attempt_at <= {NOW_SQL}) limit {COUNTED_MAX}) o""",
+    f"""select count(*) filter (where status = 'processing'), count(*) from (
+        select status from outbox where done_at is null
+        and (is_due or next_attempt_at <= ?) limit {COUNTED_MAX}) o""",
 )
 _BY_TOPIC = same(
     "select namespace, topic, status, count(*) from (select namespace, topic, status from outbox"
     f" limit {COUNTED_MAX}) o group by namespace, topic, status order by 1, 2, 3"
 )
-
-
 _TENANT_OF = same(
     "select tenant_id from outbox where tenant_id in (select tenant_id from tenants)"
     " and id = %s union all select tenant_id from outbox_delivered"
     " where tenant_id in (select tenant_id from tenants) and id = %s"
 )
+
+
+class Open(NamedTuple):
+    """Messages that a worker holds, and all that are due."""
+
+    under_way: int
+    due: int
 
 
 def tenant_of(session: Session, message_id: str) -> str | None:
@@ -31,9 +43,11 @@ def tenant_of(session: Session, message_id: str) -> str | None:
     return rows[0][0] if rows else None
 
 
-def under_way(session: Session) -> int:
-    """Messages that some worker holds."""
-    return int(session.rows(_UNDER_WAY)[0][0])
+def open_messages(session: Session) -> Open:
+    """What is due by now and has not come to its end."""
+    parameters = (session.now,) if session.engine == "sqlite" else ()
+    under_way, due = session.rows(_OPEN, parameters)[0]
+    return Open(under_way, due)
 
 
 def by_topic(session: Session) -> list[tuple[str, str, str, int]]:
