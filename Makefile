@@ -35,11 +35,11 @@ check: lint types contracts
 
 lint: $(ENV)/dev.stamp ## ruff, its formatter included
 	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff format --check src tests bench tools
 
 format: $(ENV)/dev.stamp ## let ruff write what it would ask for
 	@$(BIN)/ruff check --fix .
-	@$(BIN)/ruff format .
+	@$(BIN)/ruff format src tests bench tools
 
 types: $(ENV)/dev.stamp ## mypy, strict
 	@$(BIN)/mypy

@@ -78,3 +78,13 @@ def both(databases: Databases) -> Iterator[dict[str, tuple[Database, Clock]]]:
     """One database of each engine, with its clock. Mark the test `postgresql`."""
     with databases.opened("sqlite") as one, databases.opened("postgresql") as other:
         yield {"sqlite": one, "postgresql": other}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Captured text may hold lone surrogates, which cannot travel between test processes."""
+    report = yield
+    report.sections = [
+        (name, text.encode("utf-8", "replace").decode()) for name, text in report.sections
+    ]
+    return report

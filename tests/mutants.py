@@ -173,7 +173,7 @@ MUTANTS = [
     ),
     Mutant(
         "actions/fire_schedules.py",
-        "book.learn(tx, policies.current_version(tx), tier)",
+        "book.exact(tx)",
         "book.guess(tx)",
         f"{ACTIONS}/test_schedules.py::test_the_spread_is_the_policys_unless_the_schedule_says[sqlite]",
     ),

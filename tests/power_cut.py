@@ -39,6 +39,7 @@ def power_cut_at(step: int) -> Iterator[list[str]]:
             Session, **{name: cutting(name, getattr(Session, name)) for name in STATEMENTS}
         ),
         patch.object(Database, "_commit", cutting("commit", Database._commit)),
+        patch.object(Database, "_send_commit", cutting("commit", Database._send_commit)),
     ):
         yield seen
 

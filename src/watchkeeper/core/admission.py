@@ -169,7 +169,7 @@ _SATURATED = Verdict(Result.SKIP, Reason.MARGINAL_VALUE_LOW)
 
 def decide(case: Case) -> Verdict:
     """Answer one event. A DEFER always names a whole second later than `now`."""
-    for _, check in CHECKS:
+    for check in _IN_ORDER:
         verdict = check(case)
         if verdict is not None:
             return verdict
@@ -274,6 +274,7 @@ CHECKS: tuple[tuple[str, Callable[[Case], Verdict | None]], ...] = (
     ("tenant_hourly_cap", _tenant_cap),
     ("saturation", _saturation),
 )
+_IN_ORDER = tuple(check for _, check in CHECKS)
 
 
 def _defer(case: Case, reason: Reason, until: int) -> Verdict:

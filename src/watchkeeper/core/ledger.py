@@ -42,8 +42,8 @@ class Entry(NamedTuple):
 
     entry_id: str
     at: Instant
-    stage: Stage
-    kind: Kind
+    stage: str  # a Stage
+    kind: str  # a Kind
     subject: str
     data: str
     policy_version: int = 0

@@ -8,7 +8,7 @@ transaction that holds the tenant's lock, or a replay) and change only in `evolv
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from watchkeeper.core.ids import DecisionId
 from watchkeeper.core.time import HOUR, Instant
@@ -120,19 +120,16 @@ class TenantRuns:
 def encode_triggers(state: RunState) -> dict[str, list[int | None]]:
     return {
         name: [t.last_trigger_at, t.last_deferred_at, t.hour, t.run_count]
-        for name, t in sorted(state.triggers.items())
+        for name, t in state.triggers.items()
     }
 
 
-def decode_triggers(raw: Mapping[str, list[int | None]]) -> dict[str, TriggerState]:
-    return {
-        name: TriggerState(_instant(fired), _instant(deferred), hour or 0, count or 0)
-        for name, (fired, deferred, hour, count) in raw.items()
-    }
+def decode_triggers(raw: Mapping[str, list[Any]]) -> dict[str, TriggerState]:
+    return {name: TriggerState(*values) for name, values in raw.items()}
 
 
 def encode_pending(state: RunState) -> dict[str, list[int | str]]:
-    return {name: [p.due_at, p.decision_id] for name, p in sorted(state.pending.items())}
+    return {name: [p.due_at, p.decision_id] for name, p in state.pending.items()}
 
 
 def decode_pending(raw: Mapping[str, list[int | str]]) -> dict[str, Pending]:
@@ -140,7 +137,3 @@ def decode_pending(raw: Mapping[str, list[int | str]]) -> dict[str, Pending]:
         name: Pending(Instant(int(due_at)), DecisionId(str(decision_id)))
         for name, (due_at, decision_id) in raw.items()
     }
-
-
-def _instant(value: int | None) -> Instant | None:
-    return None if value is None else Instant(value)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from watchkeeper.core.ids import AccountId, DecisionId
 from watchkeeper.core.run_state import (
@@ -20,7 +20,7 @@ from watchkeeper.core.run_state import (
     encode_triggers,
 )
 from watchkeeper.core.time import Instant
-from watchkeeper.store.json import dumps, encode, loads
+from watchkeeper.store.json import encode, loads
 from watchkeeper.store.postgres import NOW_SQL
 from watchkeeper.store.statement import Statement
 from watchkeeper.store.transaction import Row, Tx
@@ -145,8 +145,8 @@ def _state_row(account_id: AccountId, state: RunState) -> Row:
         state.last_allowed_at,
         state.last_allowed_seq,
         int(state.last_run_was_retry),
-        dumps(encode_triggers(state)),
-        dumps(encode_pending(state)),
+        encode(encode_triggers(state)),
+        encode(encode_pending(state)) if state.pending else "{}",
     )
 
 
@@ -155,9 +155,9 @@ def _found(rows: Iterable[Row]) -> Found:
     for what, name, first, second, third, fourth, fifth in rows:
         match what:
             case "s":
-                found.states[name] = RunState(
-                    first, second, bool(third), decode_triggers(loads(fourth)), _pending(fifth)
-                )
+                triggers = {} if fourth == "{}" else decode_triggers(loads(fourth))
+                pending = {} if fifth == "{}" else decode_pending(loads(fifth))
+                found.states[name] = RunState(first, second, bool(third), triggers, pending)
             case "k":
                 found.held[name] = Reservation(name, fourth, fifth)
             case "x":
@@ -166,7 +166,3 @@ def _found(rows: Iterable[Row]) -> Found:
                 found.now = None if first is None else Instant(first)
                 found.policy_version = second
     return found
-
-
-def _pending(text: str) -> dict[str, Any]:
-    return decode_pending(loads(text)) if text != "{}" else {}

@@ -190,6 +190,7 @@ class Database:
         """On PostgreSQL nobody has waited for the time yet: a statement that locks brings it."""
         lent = self.writer.raw_connection()
         driver: Any = lent.driver_connection
+        is_committing = False
         try:
             with self._noticing_outage(self.writer), self._pipeline(driver):
                 now = Instant(0)
@@ -203,10 +204,13 @@ class Database:
                 except BaseException:
                     self._roll_back(driver)
                     raise
-                self._commit(driver)
+                is_committing = True
+                self._send_commit(driver)
         except BaseException as error:
             if _broken(driver):
                 lent.invalidate(error)
+            if is_committing and self.engine == "postgresql" and postgres.commit_is_unknown(error):
+                raise CommitUnknown("the connection was lost while committing") from error
             raise
         finally:
             lent.close()
@@ -231,6 +235,10 @@ class Database:
     def _sqlite_now(self, driver: Any) -> Instant:
         row = driver.execute("SELECT now_at FROM clock").fetchone()
         return self._wall() if row is None else Instant(row[0])
+
+    def _send_commit(self, driver: Any) -> None:
+        """In a pipeline it is only sent: the pipeline's end waits for it and what went before."""
+        driver.execute("COMMIT")
 
     def _commit(self, driver: Any) -> None:
         if self.engine == "sqlite":

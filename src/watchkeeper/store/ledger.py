@@ -20,14 +20,20 @@ _COLUMNS = (
     " trigger_type, result, reason, data"
 )
 _APPEND = Statement(
-    f"""insert into ledger ({_COLUMNS})
-    select %s, v.n, v.i, v.t, v.s, v.k, v.a, v.c, v.p, v.g, v.r, v.w, v.d::json
-    from rows from (
-        jsonb_to_recordset(%s::jsonb) as (n bigint, i uuid, t bigint, s text, k text, a text,
-            c text, p int, g text, r text, w text),
+    # What a row has in common with the first of its chunk is left out of the parameter: parsing
+    # it was the larger cost. Absent is the same as the first, so what may be null is always told.
+    """insert into ledger (tenant_id, seq, entry_id, at, stage, kind, subject, data,
+        policy_version, correlation_id, trigger_type, result, reason)
+    select p.a, v.n, v.i, coalesce(v.t, p.t), coalesce(v.s, p.s), coalesce(v.k, p.k), v.b,
+        v.d::json, coalesce(v.p, p.p), v.c, v.g, v.r, v.w
+    from (select %s::text, %s::bigint, %s::text, %s::text, %s::int) p (a, t, s, k, p), rows from (
+        jsonb_to_recordset(%s::jsonb) as (n bigint, i uuid, t bigint, s text, k text, b text,
+            p int, c text, g text, r text, w text),
         string_to_table(%s, E'\\n')
-    ) v (n, i, t, s, k, a, c, p, g, r, w, d)""",
-    f"insert into ledger ({_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    ) v (n, i, t, s, k, b, p, c, g, r, w, d)""",
+    """insert into ledger (tenant_id, seq, entry_id, at, stage, kind, subject, data,
+        policy_version, correlation_id, trigger_type, result, reason)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
 )
 
 
@@ -38,29 +44,37 @@ def append(tx: Tx, tenant: LockedTenant, entries: Sequence[Entry]) -> None:
 
 
 def append_numbered(tx: Tx, entries: Sequence[tuple[int, Entry]]) -> None:
+    tenant_id = tx.tenant_id
     if tx.engine == "sqlite":
-        tx.run_many(_APPEND, [_row(tx, seq, e) for seq, e in entries])
+        tx.run_many(_APPEND, [(tenant_id, seq, *e) for seq, e in entries])
         return
     for chunk in _chunks(entries):
-        narrow = encode(
-            [
-                {
-                    "n": seq,
-                    "i": e.entry_id,
-                    "t": e.at,
-                    "s": e.stage,
-                    "k": e.kind,
-                    "a": e.subject,
-                    "c": e.correlation_id,
-                    "p": e.policy_version,
-                    "g": e.trigger_type,
-                    "r": e.result,
-                    "w": e.reason,
-                }
-                for seq, e in chunk
-            ]
-        )
-        tx.run(_APPEND, (tx.tenant_id, narrow, "\n".join([e.data for _, e in chunk])))
+        first = chunk[0][1]
+        narrow = encode([_narrow(seq, e, first) for seq, e in chunk])
+        bodies = "\n".join([e.data for _, e in chunk])
+        common = (first.at, first.stage, first.kind, first.policy_version)
+        tx.run(_APPEND, (tenant_id, *common, narrow, bodies))
+
+
+def _narrow(seq: int, e: Entry, first: Entry) -> dict[str, object]:
+    row: dict[str, object] = {"n": seq, "i": e.entry_id, "b": e.subject}
+    if e.at != first.at:
+        row["t"] = e.at
+    if e.stage != first.stage:
+        row["s"] = e.stage
+    if e.kind != first.kind:
+        row["k"] = e.kind
+    if e.policy_version != first.policy_version:
+        row["p"] = e.policy_version
+    if e.correlation_id is not None:
+        row["c"] = e.correlation_id
+    if e.trigger_type is not None:
+        row["g"] = e.trigger_type
+    if e.result is not None:
+        row["r"] = e.result
+    if e.reason is not None:
+        row["w"] = e.reason
+    return row
 
 
 def append_and_save(tx: Tx, tenant: LockedTenant, entries: Sequence[Entry]) -> None:
@@ -129,24 +143,6 @@ def _matching(tx: Tx, filters: Mapping[str, str]) -> tuple[str, list[object]]:
     assert set(filters) <= set(FILTERS)
     clauses = ["tenant_id = %s", *(f"{name} = %s" for name in filters)]
     return " and ".join(clauses), [tx.tenant_id, *filters.values()]
-
-
-def _row(tx: Tx, seq: int, e: Entry) -> Row:
-    return (
-        tx.tenant_id,
-        seq,
-        e.entry_id,
-        e.at,
-        e.stage,
-        e.kind,
-        e.subject,
-        e.correlation_id,
-        e.policy_version,
-        e.trigger_type,
-        e.result,
-        e.reason,
-        e.data,
-    )
 
 
 def _recorded(row: Row) -> Recorded:

@@ -194,7 +194,8 @@ def _insert(session: Session, messages: Sequence[NewMessage]) -> None:
     if not messages:
         return
     if session.engine == "sqlite":
-        session.run_many(_INSERT, [_row(session, m) for m in messages])
+        own = session.tenant_id if isinstance(session, Tx) else None
+        session.run_many(_INSERT, [_row(now, own, m) for m in messages])
     else:
         tenant_id = session.tenant_id if isinstance(session, Tx) else None
         for chunk in _chunks(messages):
@@ -227,11 +228,11 @@ def _narrow(m: NewMessage) -> dict[str, object]:
     return row
 
 
-def _row(session: Session, m: NewMessage) -> Row:
-    now = session.now
-    tenant_id = m.tenant_id or (session.tenant_id if isinstance(session, Tx) else None)
-    due_at = now if m.due_at is None else m.due_at
-    told = (m.id, tenant_id, m.namespace, m.topic, m.dedupe_key, m.ordering_key, m.payload)
+def _row(now: Instant, own: TenantId | None, m: NewMessage) -> Row:
+    topic, payload, namespace, tenant_id, due_at, dedupe_key, ordering_key, id = m
+    told = (id, tenant_id or own, namespace, topic, dedupe_key, ordering_key, payload)
+    if due_at is None:
+        return (*told, now, True, now, now)
     return (*told, due_at, due_at <= now, now, now)
 
 

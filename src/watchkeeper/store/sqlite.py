@@ -10,6 +10,9 @@ from sqlalchemy import URL, Engine, QueuePool, create_engine, event
 BUSY_TIMEOUT_MS = 30_000
 OLDEST = (3, 38, 0)
 READERS_MAX = 8
+CHECKPOINT_PAGES = 8_000
+"""Pages in the write-ahead log before they are copied back: hot ones are copied once for many."""
+
 
 Journal = Literal["auto", "wal", "rollback"]
 
@@ -56,6 +59,7 @@ def open_writer(url: URL, journal: Journal) -> Engine:
         driver.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
         driver.execute(f"PRAGMA journal_mode = {mode}")
         driver.execute("PRAGMA synchronous = FULL")
+        driver.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
         driver.execute("PRAGMA foreign_keys = ON")
 
     event.listen(engine, "connect", configure)

@@ -230,14 +230,18 @@ outbox = Table(
     Column("created_at", Instant, nullable=False),
     Column("updated_at", Instant, nullable=False),
     Column("done_at", Instant),  # set when dead: the row leaves the index of live ones
-    CheckConstraint("status IN ('pending', 'processing', 'dead')", name="status_is_known"),
+    # One constraint, because each is prepared anew for every statement. What a status may have:
     CheckConstraint(
-        "(status = 'processing') = (locked_by IS NOT NULL)", name="only_the_processing_are_leased"
+        """CASE status
+        WHEN 'pending' THEN locked_by IS NULL AND locked_until IS NULL
+            AND done_at IS NULL AND NOT holds_slot
+        WHEN 'processing' THEN locked_by IS NOT NULL AND locked_until IS NOT NULL
+            AND done_at IS NULL AND is_due
+        WHEN 'dead' THEN locked_by IS NULL AND locked_until IS NULL
+            AND done_at IS NOT NULL AND NOT holds_slot
+        ELSE false END""",
+        name="a_status_has_what_belongs_to_it",
     ),
-    CheckConstraint("(locked_by IS NULL) = (locked_until IS NULL)", name="a_lease_has_an_end"),
-    CheckConstraint("(status = 'dead') = (done_at IS NOT NULL)", name="the_dead_are_done"),
-    CheckConstraint("status <> 'processing' OR is_due", name="only_the_due_are_processed"),
-    CheckConstraint("status = 'processing' OR NOT holds_slot", name="a_slot_has_a_holder"),
     UniqueConstraint("tenant_id", "id", name="outbox_message"),
     # Neither status nor lease stand in an index, nor in a predicate of one: a claim is then a
     # heap-only update on PostgreSQL, which more than doubles the drain.
@@ -285,7 +289,6 @@ outbox = Table(
         "autovacuum_vacuum_scale_factor": "0.02",
         "autovacuum_vacuum_cost_delay": "0",
     },
-    sqlite_autoincrement=True,
 )
 
 outbox_delivered = Table(  # the history of the outbox; readers see both as one

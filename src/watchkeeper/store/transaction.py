@@ -60,6 +60,11 @@ class Session:
         return self._engine
 
     @property
+    def works_ahead(self) -> bool:
+        """Whether the database begins with what is sent while the next is being prepared."""
+        return self._engine == "postgresql"
+
+    @property
     def conn(self) -> Connection:
         """SQLAlchemy's connection, for statements that are not hot. A batch has none."""
         assert self._connection is not None, "a batch speaks to the driver only"

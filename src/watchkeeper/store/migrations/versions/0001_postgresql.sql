@@ -120,12 +120,14 @@ CREATE TABLE outbox (
     updated_at BIGINT NOT NULL,
     done_at BIGINT,
     PRIMARY KEY (seq),
-    CONSTRAINT status_is_known CHECK (status IN ('pending', 'processing', 'dead')),
-    CONSTRAINT only_the_processing_are_leased CHECK ((status = 'processing') = (locked_by IS NOT NULL)),
-    CONSTRAINT a_lease_has_an_end CHECK ((locked_by IS NULL) = (locked_until IS NULL)),
-    CONSTRAINT the_dead_are_done CHECK ((status = 'dead') = (done_at IS NOT NULL)),
-    CONSTRAINT only_the_due_are_processed CHECK (status <> 'processing' OR is_due),
-    CONSTRAINT a_slot_has_a_holder CHECK (status = 'processing' OR NOT holds_slot),
+    CONSTRAINT a_status_has_what_belongs_to_it CHECK (CASE status
+        WHEN 'pending' THEN locked_by IS NULL AND locked_until IS NULL
+            AND done_at IS NULL AND NOT holds_slot
+        WHEN 'processing' THEN locked_by IS NOT NULL AND locked_until IS NOT NULL
+            AND done_at IS NULL AND is_due
+        WHEN 'dead' THEN locked_by IS NULL AND locked_until IS NULL
+            AND done_at IS NOT NULL AND NOT holds_slot
+        ELSE false END),
     CONSTRAINT outbox_message UNIQUE (tenant_id, id)
 )
  WITH (fillfactor = 45, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);

@@ -36,7 +36,7 @@ CREATE TABLE clock (
     only BOOLEAN NOT NULL,
     now_at BIGINT NOT NULL,
     PRIMARY KEY (only),
-    CONSTRAINT there_is_one_clock CHECK (only)
+    CONSTRAINT there_is_one_clock CHECK ("only")
 );
 
 CREATE TABLE dedupe_keys (
@@ -97,7 +97,7 @@ CREATE INDEX ledger_correlation ON ledger (tenant_id, correlation_id, seq) WHERE
 CREATE INDEX ledger_subject ON ledger (tenant_id, subject, seq);
 
 CREATE TABLE outbox (
-    seq INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    seq INTEGER NOT NULL,
     tenant_id TEXT NOT NULL,
     id VARCHAR(36) NOT NULL,
     namespace TEXT NOT NULL,
@@ -118,12 +118,15 @@ CREATE TABLE outbox (
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     done_at BIGINT,
-    CONSTRAINT status_is_known CHECK (status IN ('pending', 'processing', 'dead')),
-    CONSTRAINT only_the_processing_are_leased CHECK ((status = 'processing') = (locked_by IS NOT NULL)),
-    CONSTRAINT a_lease_has_an_end CHECK ((locked_by IS NULL) = (locked_until IS NULL)),
-    CONSTRAINT the_dead_are_done CHECK ((status = 'dead') = (done_at IS NOT NULL)),
-    CONSTRAINT only_the_due_are_processed CHECK (status <> 'processing' OR is_due),
-    CONSTRAINT a_slot_has_a_holder CHECK (status = 'processing' OR NOT holds_slot),
+    PRIMARY KEY (seq),
+    CONSTRAINT a_status_has_what_belongs_to_it CHECK (CASE status
+        WHEN 'pending' THEN locked_by IS NULL AND locked_until IS NULL
+            AND done_at IS NULL AND NOT holds_slot
+        WHEN 'processing' THEN locked_by IS NOT NULL AND locked_until IS NOT NULL
+            AND done_at IS NULL AND is_due
+        WHEN 'dead' THEN locked_by IS NULL AND locked_until IS NULL
+            AND done_at IS NOT NULL AND NOT holds_slot
+        ELSE false END),
     CONSTRAINT outbox_message UNIQUE (tenant_id, id)
 );
 
