@@ -56,11 +56,12 @@ def verdicts(place: Place) -> list[tuple]:
 
 @LOST
 def test_the_answer_is_the_verdict_that_was_decided(player, proxy, place, direct, fate) -> None:
-    proxy.fates = [fate]
+    proxy.fates, before = [fate], proxy.commits
     decided = player.fire(event("ann"), event("ann"), event("bob"))
     assert [told(d) for d in decided] == ["ALLOW", "SKIP DEBOUNCED", "ALLOW"]
     assert proxy.fates == [], "the cut was made"
-    assert proxy.commits == 3 if fate == "lose commit" else 2 <= proxy.commits <= 3
+    tries = proxy.commits - before
+    assert tries == 2 if fate == "lose commit" else 1 <= tries <= 2
     assert [str(id) for id, _ in verdicts(place)] == [d.decision_id for d in decided]
     assert player.tell(event("ann", key=decided[0].event.idempotency_key)) == [
         "SKIP DUPLICATE_IDEMPOTENCY_KEY"

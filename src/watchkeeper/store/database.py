@@ -195,7 +195,9 @@ class Database:
             with self._noticing_outage(self.writer), self._pipeline(driver):
                 now = Instant(0)
                 if self.engine == "postgresql":
-                    driver.cursor().execute(postgres.BATCH_SQL, (role, tenant_id))
+                    cursor = driver.cursor()
+                    cursor.execute("BEGIN")
+                    cursor.execute(postgres.BATCH_SQL, (role, tenant_id))
                 else:
                     driver.execute("BEGIN IMMEDIATE")
                     now = self._sqlite_now(driver)
@@ -238,7 +240,10 @@ class Database:
 
     def _send_commit(self, driver: Any) -> None:
         """In a pipeline it is only sent: the pipeline's end waits for it and what went before."""
-        driver.execute("COMMIT")
+        if self.engine == "postgresql":
+            driver.execute("COMMIT", prepare=False)
+        else:
+            driver.execute("COMMIT")
 
     def _commit(self, driver: Any) -> None:
         if self.engine == "sqlite":
@@ -302,8 +307,7 @@ def open_database(
 
 def _open_postgres(driver: Any, role: str, tenant_id: TenantId, *, write: bool) -> Instant:
     cursor = driver.cursor()
-    if not write:
-        cursor.execute("set transaction read only")
+    cursor.execute("BEGIN" if write else "BEGIN READ ONLY")
     cursor.execute(postgres.open_sql(role), (role, tenant_id))
     return Instant(cursor.fetchone()[2])
 

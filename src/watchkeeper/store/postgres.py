@@ -45,6 +45,8 @@ def open_sql(role: str) -> str:
 def open_engine(url: URL, pool_size: int) -> Engine:
     engine = create_engine(
         url.set(drivername="postgresql+psycopg"),
+        # Transactions are begun by name: the driver's own BEGIN makes a pipeline wait for it.
+        isolation_level="AUTOCOMMIT",
         pool_size=pool_size,
         max_overflow=0,
         pool_timeout=30,
