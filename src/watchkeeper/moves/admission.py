@@ -43,11 +43,11 @@ from watchkeeper.store.signals import Signal
 from watchkeeper.store.tenants import LockedTenant
 from watchkeeper.store.transaction import Tx
 
-SLICE = 50
+SLICE = 25
 """Events that are judged before their verdicts are sent: the server need not wait for the last."""
 
 
-FEW = 4
+FEW = 20
 """Up to here one statement for all writes is cheaper than letting the server start early."""
 
 
