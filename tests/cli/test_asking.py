@@ -97,9 +97,8 @@ def test_the_ledger_is_printed_oldest_first(wk: CommandLine) -> None:
 
 
 @pytest.mark.req("O-01")
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 def test_reading_does_not_open_sqlite_for_writing(wk: CommandLine, place: Place) -> None:
-    if place.engine != "sqlite":
-        pytest.skip("SQLite only")
     wk("signal", "acme", "acct-1", "mail")
     import os
 
