@@ -5,8 +5,9 @@ import pytest
 from tests.databases import Clock, Place
 from tests.play import ACME, LIFECYCLE, POSTURE, Player, told
 from tests.verify_clean import assert_verified
-from watchkeeper.actions.change_account import AccountChange, change_account, view_account
+from watchkeeper.actions.change_account import AccountChange, change_account
 from watchkeeper.actions.ingest_signals import NewSignal, ingest_signals
+from watchkeeper.actions.views import view_account
 from watchkeeper.core.ids import AccountId, SignalId
 from watchkeeper.errors import NotFound
 from watchkeeper.store.database import Database
@@ -74,7 +75,7 @@ def test_a_change_of_state_or_posture_is_its_trigger(player: Player) -> None:
     player.clock.advance(hours=1)
     both = change(player, posture="tense", lifecycle_state="paying")
     assert both == [(LIFECYCLE, "ALLOW"), (POSTURE, "DEFER COOLDOWN")]
-    account = view_account(player.admission, ACME, ANN)
+    account = view_account(player.admission.db, ACME, ANN)
     assert (account.posture, account.lifecycle_state, account.version) == ("tense", "paying", 3)
     assert_verified(player.db)
 
@@ -90,7 +91,7 @@ def test_a_change_that_changes_nothing_is_none(player: Player) -> None:
 def test_attributes_change_without_a_trigger(player: Player) -> None:
     change(player, posture="calm")
     assert change(player, attributes='{"plan":"pro"}') == []
-    account = view_account(player.admission, ACME, ANN)
+    account = view_account(player.admission.db, ACME, ANN)
     assert loads(account.attributes) == {"plan": "pro"}
     assert (account.posture, account.version) == ("calm", 2)
     assert account.run_state.last_allowed_at is not None, "what it remembers stays"
@@ -110,11 +111,11 @@ def test_a_run_leaves_what_an_account_was_told(player: Player) -> None:
     change(player, posture="calm", attributes='{"a":1}')
     player.clock.advance(hours=1)
     send(player, signal())
-    account = view_account(player.admission, ACME, ANN)
+    account = view_account(player.admission.db, ACME, ANN)
     assert (account.posture, account.attributes) == ("calm", '{"a":1}')
 
 
 def test_an_account_that_nobody_met_is_not_there(player: Player) -> None:
     change(player, posture="calm")
     with pytest.raises(NotFound):
-        view_account(player.admission, ACME, AccountId("bob"))
+        view_account(player.admission.db, ACME, AccountId("bob"))

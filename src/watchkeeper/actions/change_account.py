@@ -10,11 +10,9 @@ from watchkeeper.core.admission import Event
 from watchkeeper.core.canonical import sha256_hex
 from watchkeeper.core.ids import AccountId, DecisionId, TenantId
 from watchkeeper.core.ledger import Entry, Kind, Stage
-from watchkeeper.errors import NotFound
 from watchkeeper.ids import new_id
 from watchkeeper.moves.admission import Asked, Decided
 from watchkeeper.store import accounts, ledger, tenants
-from watchkeeper.store.accounts import Account
 from watchkeeper.store.json import dumps, loads
 from watchkeeper.store.transaction import Tx
 
@@ -54,14 +52,6 @@ def change_account(
         ]
 
     return admission.admit_with(tenant_id, prepare)
-
-
-def view_account(admission: Admission, tenant_id: TenantId, account_id: AccountId) -> Account:
-    with admission.db.read(tenant_id) as tx:
-        account = accounts.get(tx, account_id)
-    if account is None:
-        raise NotFound(f"there is no account {account_id}", account_id=account_id)
-    return account
 
 
 def _changed(

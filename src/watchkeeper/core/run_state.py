@@ -67,9 +67,6 @@ class RunState:
         self.triggers = {} if triggers is None else triggers
         self.pending = {} if pending is None else pending
 
-    def trigger(self, trigger_type: str) -> TriggerState:
-        return self.triggers.get(trigger_type) or TriggerState()
-
     def slots(self, now: Instant, *, but: str) -> Iterator[Instant]:
         """The moments that deferrals of other trigger types have reserved and still hold."""
         for trigger_type, pending in self.pending.items():

@@ -20,8 +20,8 @@ _COLUMNS = (
     " trigger_type, result, reason, data"
 )
 _APPEND = Statement(
-    # What a row has in common with the first of its chunk is left out of the parameter: parsing
-    # it was the larger cost. Absent is the same as the first, so what may be null is always told.
+    # What every row has and shares with the first of its chunk is left out of the parameter, and
+    # so is what is null: parsing it was the larger cost.
     """insert into ledger (tenant_id, seq, entry_id, at, stage, kind, subject, data,
         policy_version, correlation_id, trigger_type, result, reason)
     select p.a, v.n, v.i, coalesce(v.t, p.t), coalesce(v.s, p.s), coalesce(v.k, p.k), v.b,
