@@ -35,11 +35,11 @@ check: lint types contracts
 
 lint: $(ENV)/dev.stamp ## ruff, its formatter included
 	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check src tests bench tools
+	@$(BIN)/ruff format --check src tests bench tools examples
 
 format: $(ENV)/dev.stamp ## let ruff write what it would ask for
 	@$(BIN)/ruff check --fix .
-	@$(BIN)/ruff format src tests bench tools
+	@$(BIN)/ruff format src tests bench tools examples
 
 types: $(ENV)/dev.stamp ## mypy, strict
 	@$(BIN)/mypy

@@ -12,8 +12,13 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.mutants_of_turns import TURNS
+
 ROOT = Path(__file__).parents[1]
 CORE, MOVES, ACTIONS = "tests/core", "tests/moves/test_admission.py", "tests/actions"
+LIMITS = "tests/handlers/test_endpoint_limits.py"
+SINKS, NEWS = f"{ACTIONS}/test_sinks.py", f"{ACTIONS}/test_outside_topics.py"
+OUTSIDE = "actions/deliver_outside.py"
 TIMEOUT_SECONDS = 180
 
 
@@ -195,7 +200,130 @@ MUTANTS = [
         "",
         f"{ACTIONS}/test_verify.py::test_only_the_newest_entries_are_looked_at[sqlite]",
     ),
+    Mutant(
+        "store/outbox_upkeep.py",
+        "turns.note_swept(session, tenant_id, [row[1:] for row in old])",
+        "pass",
+        f"{ACTIONS}/test_usage_events.py"
+        "::test_a_turn_tells_of_its_event_from_pending_to_after_retention[sqlite]",
+    ),
+    Mutant(
+        "store/questions_settle.py",
+        "where running > 1 or completed > 1 + redrives",
+        "where running > 1",
+        f"{ACTIONS}/test_reconcile.py"
+        "::test_a_contradiction_is_found[sqlite-a_run_that_was_charged_twice]",
+    ),
+    Mutant(
+        "handlers/endpoint_limits.py",
+        "if not self.room(key, most):",
+        "if False:",
+        f"{LIMITS}::test_an_endpoint_has_its_own_few",
+    ),
+    Mutant(
+        "handlers/endpoint_limits.py",
+        "(1 if key in self._troubled else most)",
+        "most",
+        f"{LIMITS}::test_one_in_trouble_is_sent_one_at_a_time_until_something_gets_through",
+    ),
+    Mutant(
+        OUTSIDE,
+        "return min(free, sum(self.limits.room(k, most) for k in set(map(key_of, places))))",
+        "return free",
+        f"{LIMITS}::test_no_more_is_claimed_than_endpoints_have_room[sqlite]",
+    ),
+    Mutant(
+        OUTSIDE,
+        "if rule.guarantee is not Guarantee.AT_MOST_ONCE:",
+        "if True:",
+        f"{LIMITS}::test_a_stop_leaves_what_may_be_sent_only_once_to_its_lease[sqlite]",
+    ),
+    Mutant(
+        OUTSIDE,
+        "LEASE_SHARE = 0.8",
+        "LEASE_SHARE = 80.0",
+        f"{LIMITS}::test_an_attempt_ends_before_its_lease[sqlite]",
+    ),
+    Mutant(
+        "workers.py",
+        "if time.monotonic() >= give_up_at:",
+        "if False:",
+        f"{LIMITS}::test_a_stop_gives_back_what_has_no_answer_within_the_grace[sqlite]",
+    ),
+    Mutant(
+        "actions/dispatcher.py",
+        "        if claimed:\n            self._look_again()\n",
+        "",
+        f"{LIMITS}::test_a_sink_that_is_set_during_a_claim_gets_what_was_claimed[sqlite]",
+    ),
+    Mutant(
+        "store/sinks.py",
+        "found.get(tenant_id) or found.get(SYSTEM)",
+        "found.get(SYSTEM) or found.get(tenant_id)",
+        f"{SINKS}::test_a_tenants_sink_comes_first_then_the_one_for_all_then_the_handler[sqlite]",
+    ),
+    Mutant(
+        "store/sinks.py",
+        "self._read_at = at if changes == self._changes else None",
+        "self._read_at = at",
+        f"{SINKS}::test_a_change_during_a_reading_is_not_missed[sqlite]",
+    ),
+    Mutant(
+        "store/sinks.py",
+        "if now < self.old_secret_until_at else",
+        "if True else",
+        f"{SINKS}::test_an_old_secret_signs_beside_the_new_one_for_a_day[sqlite]",
+    ),
+    Mutant(
+        "store/outbox_park.py",
+        "attempts = max(attempts - 1, 0)",
+        "attempts = attempts",
+        f"{SINKS}::test_what_nobody_takes_waits_visibly_and_spends_nothing[sqlite]",
+    ),
+    Mutant(
+        "actions/set_sink.py",
+        "if self.is_tenant and topic == USAGE_SNAPSHOT:",
+        "if False:",
+        f"{SINKS}::test_what_a_tenant_costs_is_not_for_it_to_redirect[sqlite]",
+    ),
+    Mutant(
+        "actions/set_sink.py",
+        "            if old is not None:\n                terms.check(old.topic)\n",
+        "",
+        f"{SINKS}::test_what_a_tenant_costs_is_not_for_it_to_redirect[sqlite]",
+    ),
+    Mutant(
+        "core/sinks.py",
+        'parts.netloc.rpartition("@")[2]',
+        "parts.netloc",
+        f"{SINKS}::test_the_ledger_tells_every_change_and_no_secret[sqlite]",
+    ),
+    Mutant(
+        "actions/outside_topics.py",
+        "if (one.namespace, one.topic) != (NAMESPACE, envelope.MESSAGE_DEAD)",
+        "if True",
+        f"{NEWS}::test_news_that_died_makes_no_news[sqlite]",
+    ),
+    Mutant(
+        "actions/outside_topics.py",
+        "if not is_heard(book, registry, tx.tenant_id, envelope.MESSAGE_DEAD):",
+        "if False:",
+        f"{NEWS}::test_a_death_is_told_where_somebody_listens[sqlite-nobody-False]",
+    ),
+    Mutant(
+        "actions/outside_topics.py",
+        "if isinstance(told, NotCalled):",
+        "if False:",
+        f"{NEWS}::test_a_kill_switch_is_seen_right_before_a_run_is_sent[sqlite-alone]",
+    ),
+    Mutant(
+        "actions/admit.py",
+        " or self.hears_deferred(tenant_id)",
+        "",
+        f"{NEWS}::test_a_deferral_is_told_where_somebody_listens[sqlite-all-True]",
+    ),
 ]
+MUTANTS += [Mutant(*one) for one in TURNS]
 
 
 def survives(mutant: Mutant) -> bool:

@@ -382,7 +382,8 @@ def test_nothing_is_begun_on_a_lease_that_may_have_ended(
     workers.dispatcher.leases.renew_due = lambda _db: 0  # its database cannot be reached, say
     held = workers.dispatcher.leases._held
     until(lambda: second in held)
-    held[second] = held[second]._replace(renewed=time.monotonic() - 50)
+    message, terms = held[second]
+    held[second] = (message, terms._replace(renewed=time.monotonic() - 50))
     workers._stopping.set()  # or it would be claimed again at once
     gate.set()
     until(lambda: crew._ended_count == 2)

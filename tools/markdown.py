@@ -28,4 +28,6 @@ def words(documented: object) -> str:
 
 
 def _row(cells: Sequence[object]) -> str:
-    return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
+    """A cell stays on its line: paragraphs follow each other in it."""
+    told = [str(cell).replace("|", "\\|").replace("\n\n", " ") for cell in cells]
+    return "| " + " | ".join(told) + " |"

@@ -9,7 +9,7 @@ from typing import Any
 
 import watchkeeper
 from tools.markdown import block, page, table, words
-from watchkeeper import errors, results
+from watchkeeper import errors, results, turn_results
 from watchkeeper.app import App, Clock
 from watchkeeper.cli.endings import ending_of
 from watchkeeper.core import envelope
@@ -18,8 +18,9 @@ from watchkeeper.core.default_policy import DEFAULT_POLICY_TOML
 from watchkeeper.core.phrases import _PHRASES
 from watchkeeper.core.policy import delivery_for
 from watchkeeper.core.policy_parse import shipped_policy
-from watchkeeper.core.policy_schema import DOCUMENT, Choice, Named, Node, Table, Whole
+from watchkeeper.core.policy_schema import DOCUMENT, Choice, Named, Node, Table, Whole, Word
 from watchkeeper.core.time import SECOND
+from watchkeeper.core.turns import USAGE_SNAPSHOT
 from watchkeeper.http.problems import STATUS
 from watchkeeper.settings import ADMIN_KEY_LENGTH_MIN, PREFIX, Settings
 
@@ -45,6 +46,8 @@ TOPICS = {
     envelope.SCHEDULED: "One account's event of a schedule, waiting for its second of the spread.",
     envelope.SCHEDULE_DUE: "The next firing of a schedule.",
     envelope.SCHEDULE_SLICE: "The next accounts of a firing for all accounts of a tenant.",
+    USAGE_SNAPSHOT: "What a turn used and was charged, for billing. Namespace `mini-chat`.",
+    envelope.MESSAGE_DEAD: "Tells whoever listens that a message is dead.",
 }
 TOPICS_INTRO = """\
 Whatever leaves a transaction is a message in the outbox under a topic. These are the topics of
@@ -86,6 +89,8 @@ def _nodes(node: Node, path: str) -> Iterator[tuple[str, str]]:
         case Whole(least=least, most=most, is_limit=is_limit):
             unlimited = ', or `"unlimited"`' if is_limit else ""
             yield path, f"a whole number, {least:,} to {most:,}{unlimited}"
+        case Word(what=what):
+            yield path, f"the name of a {what}"
 
 
 def topics_page() -> str:
@@ -148,6 +153,9 @@ def python_page() -> str:
         if name == "App":
             parts += [_class("app.clock", Clock)]
     parts.append(_class("SignalSeen (in `run.signals`)", results.SignalSeen))
+    parts.append(_class("Turn (from `app.reserve_turn` and `app.turn`)", turn_results.Turn))
+    parts.append(_class("Settlement (from `app.finalize_turn`)", turn_results.Settlement))
+    parts.append(_class("QuotaBucket (from `app.quota`)", turn_results.QuotaBucket))
     return page("Python", *parts)
 
 
@@ -162,7 +170,8 @@ def _class(name: str, kind: type[Any]) -> str:
         parts.append(f"`App{_signature(kind.__init__)}`")
     rows = [
         (f"`{method}{_signature(member)}`", words(member))
-        for method, member in vars(kind).items()
+        for part in kind.__mro__
+        for method, member in vars(part).items()
         if inspect.isfunction(member) and not method.startswith("_")
     ]
     if rows:

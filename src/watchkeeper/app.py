@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
 from watchkeeper import inputs
 from watchkeeper.actions.admit import Admission
@@ -20,13 +21,19 @@ from watchkeeper.actions.ingest_signals import ingest_signals
 from watchkeeper.actions.locate_tenant import tenant_of_decision
 from watchkeeper.actions.set_kill_switch import set_kill_switch
 from watchkeeper.actions.set_schedule import NewSchedule, remove_schedule, set_schedule
-from watchkeeper.actions.topics import register_decision, register_own
+from watchkeeper.actions.topics import register_own
+from watchkeeper.actions.turns import Turns
+from watchkeeper.actions.watch_turns import watch_turns
 from watchkeeper.core.ids import SYSTEM, AccountId, ScheduleId, TenantId
 from watchkeeper.core.policy import Policy, delivery_for
 from watchkeeper.core.schedule import CatchUp
+from watchkeeper.core.sinks import Reach
 from watchkeeper.core.time import from_datetime, to_datetime
+from watchkeeper.core.turns import NAMESPACE as USAGE_NAMESPACE
+from watchkeeper.handler_methods import HandlerMethods
 from watchkeeper.handlers.registry import Registry
 from watchkeeper.results import Receipt, Verdict, verdict_of
+from watchkeeper.sink_methods import SinkMethods
 from watchkeeper.store import clock
 from watchkeeper.store.database import AnyEngine, Database, open_database
 from watchkeeper.store.enqueue_on import enqueue_on
@@ -35,11 +42,10 @@ from watchkeeper.store.migrations import upgrade
 from watchkeeper.store.outbox import NAMESPACE, NewMessage
 from watchkeeper.store.schedules import Schedule
 from watchkeeper.store.sqlite import Journal
+from watchkeeper.turn_methods import TurnMethods
 from watchkeeper.workers import Workers, WorkerSettings
 
 AUTHOR = "python"
-
-H = TypeVar("H", bound=Callable[..., Any])
 
 
 class Clock:
@@ -54,10 +60,10 @@ class Clock:
     def advance(self, seconds: float = 0, **more: float) -> Advanced:
         """Move on by `seconds`, `minutes`, `hours`, `days`; deliver what falls due on the way."""
         span = timedelta(seconds=seconds, **more)
-        return advance_clock(self._app.db, span.total_seconds(), self._app.drain)
+        return advance_clock(self._app.db, span.total_seconds(), self._app.drain, self._app.turns)
 
 
-class App:
+class App(HandlerMethods, TurnMethods, SinkMethods):
     """Watchkeeper in your program: trigger, signal, explain; decide and work with `run`.
 
     `url` is sqlite:///FILE, sqlite:// (in memory) or postgresql://…, or a SQLAlchemy engine
@@ -73,7 +79,11 @@ class App:
         migrate: bool = True,
         pool_size: int = 16,
         journal: Journal = "auto",
+        usage_namespace: str = USAGE_NAMESPACE,
+        webhooks_private: bool = False,
     ) -> None:
+        super().__init__()
+        self.usage_namespace = usage_namespace
         self.db: Database = open_database(url, pool_size=pool_size, journal=journal)
         if migrate:
             upgrade(self.db.writer)
@@ -81,26 +91,12 @@ class App:
             with self.db.begin(SYSTEM) as tx:
                 clock.start(tx)
         self.admission = Admission(self.db, makes_tenants=True)
+        self.turns = Turns(self.db, makes_tenants=True, namespace=usage_namespace)
         self.registry = Registry(lambda topic: delivery_for(self.db.policies.latest(), topic))
-        register_own(self.registry, self.admission)
+        self.registry.reach = Reach.PUBLIC.widened(private=webhooks_private, dev=False)
+        register_own(self.registry, self.admission, usage_namespace)
         self.clock = Clock(self)
         self._workers: Workers | None = None
-
-    # -- your code --------------------------------------------------------------------
-
-    def decision(self, handler: H) -> H:
-        """Register the function, sync or async, that is called once for each ALLOW."""
-        register_decision(self.registry, handler)
-        return handler
-
-    def on(self, topic: str, *, namespace: str = NAMESPACE) -> Callable[[H], H]:
-        """Register the function that delivers messages of a topic of yours."""
-
-        def register(handler: H) -> H:
-            self.registry.handle(topic, handler, namespace=namespace)
-            return handler
-
-        return register
 
     # -- asking for runs ------------------------------------------------------------
 
@@ -290,7 +286,13 @@ class App:
     def start_workers(self, settings: WorkerSettings | None = None) -> Workers:
         """Deliver in the background from now on, until `close`."""
         if self._workers is None:
-            self._workers = Workers(self.db, self.registry, settings, chores=chores(self.db))
+            self._workers = Workers(
+                self.db,
+                self.registry,
+                settings,
+                chores=chores(self.db, self.registry),
+                watches=[partial(watch_turns, self.turns)],
+            )
             self._workers.start()
         return self._workers
 

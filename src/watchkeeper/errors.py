@@ -6,6 +6,7 @@
     │   ├── IllegalTransition
     │   └── LeaseLost
     ├── Invalid           the request itself is wrong; `problems` name each place
+    ├── QuotaExceeded     no model of the cascade has room; `retry_at` says when one may
     ├── Unauthorized      no key, or one that is not accepted
     ├── Forbidden         the key's role or tenant does not reach this far
     └── Unavailable       nothing is wrong with the request: try again
@@ -62,6 +63,24 @@ class Invalid(WatchkeeperError):
     @classmethod
     def at(cls, place: str, message: str) -> Invalid:
         return cls(f"{place}: {message}", [Problem(place, message)])
+
+
+class QuotaExceeded(WatchkeeperError):
+    """Refused before any work began. `retry_at` is the next reset that may help, if one does."""
+
+    code = "quota_exceeded"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retry_at: int | None = None,
+        retry_after_seconds: int | None = None,
+        **detail: str | int | None,
+    ) -> None:
+        super().__init__(message, **detail)
+        self.retry_at = retry_at
+        self.retry_after_seconds = retry_after_seconds
 
 
 class Unauthorized(WatchkeeperError):

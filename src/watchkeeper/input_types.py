@@ -15,6 +15,7 @@ import orjson
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from watchkeeper.core.ids import SYSTEM
+from watchkeeper.core.quota import TOKENS_MAX
 from watchkeeper.core.time import Instant, from_datetime, from_iso
 
 INTEGER_MAX = 2**63 - 1
@@ -22,6 +23,8 @@ DATA_BYTES_MAX = 64 * 1024
 DATA_DEPTH_MAX = 32
 
 ID = "^[A-Za-z0-9_:-]{1,128}$"
+SINK = "^[A-Za-z0-9_:-]{1,64}$"
+TOPIC = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$"
 TRIGGER_TYPE = "^[A-Z][A-Z0-9_]{0,63}$"
 # No control characters, no line or paragraph separators, nothing that turns the direction of
 # what follows it: a name stays on its line wherever it is shown.
@@ -29,6 +32,8 @@ PRINTABLE = r"^[^\u0000-\u001F\u007F-\u009F\u200E\u200F\u2028-\u202E\u2066-\u206
 
 PATTERNS = {
     ID: "must be 1 to 128 letters, digits, '_', ':' or '-'",
+    SINK: "must be 1 to 64 letters, digits, '_', ':' or '-'",
+    TOPIC: "must be 1 to 128 letters, digits, '.', '_', ':' or '-', a letter or digit first",
     TRIGGER_TYPE: "must be capital letters, digits and '_', at most 64, a letter first",
     PRINTABLE: "must not contain control characters",
 }
@@ -112,6 +117,8 @@ IdempotencyKey = Annotated[str, printable(255)]
 Correlation = Annotated[str, printable(200)]
 Words = Annotated[str, printable(1000)]
 Label = Annotated[str, printable(200)]
+SinkName = Annotated[str, Field(pattern=SINK)]
+TopicName = Annotated[str, Field(pattern=TOPIC)]
 TriggerName = Annotated[str, Field(pattern=TRIGGER_TYPE)]
 Moment = Annotated[
     Instant,
@@ -124,5 +131,6 @@ JsonObject = Annotated[
     WithJsonSchema({"type": "object", "description": "Any JSON object, at most 64 KiB."}),
 ]
 Score = Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)]
+Tokens = Annotated[int, Field(ge=0, le=TOKENS_MAX)]
 Role = Literal["ingest", "viewer", "operator", "admin"]
 SwitchScope = Literal["all", "tenant", "connector", "trigger", "tier", "action"]

@@ -31,8 +31,11 @@ from watchkeeper.input_types import (
     Moment,
     Role,
     Score,
+    SinkName,
     SwitchScope,
     TenantName,
+    Tokens,
+    TopicName,
     TriggerName,
     Words,
     printable,
@@ -128,6 +131,16 @@ class ScheduleIn(OfTenant):
     spread_seconds: Annotated[int, Field(ge=0, le=86_400)] | None = None
 
 
+class SinkIn(OfTenant):
+    """Without a tenant, by a key for all tenants: for all of them."""
+
+    topic: TopicName
+    namespace: TopicName | None = None
+    kind: Literal["webhook", "nats"] = "webhook"
+    url: Annotated[str, printable(2000)]
+    secret: Annotated[str, printable(200)] | None = None
+
+
 class KillSwitchIn(OfTenant):
     scope: SwitchScope
     id: Annotated[str, printable(128)] | None = None
@@ -142,11 +155,40 @@ class ApiKeyIn(OfTenant):
     expires_at: Moment | None = None
 
 
+class TurnIn(OfTenant):
+    """Quota is taken for the estimated input and the longest output, before the work starts."""
+
+    turn_id: Id | None = None
+    request_id: Id
+    user_id: Id | None = None
+    model: Annotated[str, printable(64)]
+    estimated_input_tokens: Tokens
+    max_output_tokens: Tokens
+
+
+class ProgressIn(OfTenant):
+    pass
+
+
+class UsageIn(Input):
+    input_tokens: Tokens
+    output_tokens: Tokens
+
+
+class FinalizeIn(OfTenant):
+    """Without usage, work that was started is charged by estimate."""
+
+    outcome: Literal["completed", "failed", "cancelled"]
+    started: bool
+    usage: UsageIn | None = None
+
+
 class OutcomeIn(OfTenant):
-    """How a run that was delivered to a webhook ended."""
+    """How a run that was delivered to a webhook ended, and what it used where it is metered."""
 
     succeeded: bool
     detail: Annotated[str, Field(max_length=10_000)] | None = None
+    usage: UsageIn | None = None
 
 
 class RedriveIn(OfTenant):
@@ -177,6 +219,8 @@ _SIGNALS: TypeAdapter[list[SignalIn]] = TypeAdapter(Signals)
 _TENANT: TypeAdapter[str] = TypeAdapter(TenantName)
 _ACCOUNT: TypeAdapter[str] = TypeAdapter(AccountName)
 _ID: TypeAdapter[str] = TypeAdapter(Id)
+_SINK: TypeAdapter[str] = TypeAdapter(SinkName)
+TOKENS: TypeAdapter[int] = TypeAdapter(Tokens)
 
 
 def parse(kind: type[M], raw: object, at: str = "") -> M:
@@ -201,6 +245,10 @@ def parse_tenant_id(raw: object) -> str:
 
 def parse_account_id(raw: object) -> str:
     return parse_value(_ACCOUNT, raw, "account_id")
+
+
+def parse_sink_name(raw: object) -> str:
+    return parse_value(_SINK, raw, "name")
 
 
 def parse_id(raw: object, at: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -97,12 +98,18 @@ class Run:
     signals: tuple[SignalSeen, ...]
     more_signals: bool  # there were more than the policy lets a run be told; the newest are here
     traceparent: str | None = None  # the trace that asked for it (W3C Trace Context)
+    turn_id: str | None = None  # where the run is metered
+    effective_model: str | None = None  # the model that quota was reserved for: use this one
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a decision handler may answer. The note is kept with the run."""
+    """What a decision handler may answer. The note is kept with the run.
+
+    `usage` is `{"input_tokens": n, "output_tokens": n}`, as the provider counted it; what else
+    stands in it is not kept.
+    """
 
     note: str | None = None
-    usage: dict[str, int] | None = None
+    usage: Mapping[str, Any] | None = None
     plans: list[dict[str, Any]] = field(default_factory=list)

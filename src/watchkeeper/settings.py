@@ -79,6 +79,15 @@ class Settings(BaseSettings):
     grace_seconds: float = Field(
         10, ge=0, le=3600, description="How long a stop waits for what is under way."
     )
+    usage_namespace: str = Field(
+        "mini-chat",
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$",
+        description="The namespace of usage events in the outbox.",
+    )
+    webhooks_private: bool = Field(
+        False,
+        description="Sinks may be at private addresses, on any port and without encryption.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="The least severe lines that are written."
     )

@@ -187,6 +187,18 @@ DELIVERIES = Counter(
 HANDLER_SECONDS = Histogram(
     "watchkeeper_handler_seconds", "Time in a handler.", ["topic"], registry=REGISTRY
 )
+TURNS = Counter(
+    "watchkeeper_turns",
+    "Turns that ended, and how they were settled.",
+    ["outcome", "settlement_method"],
+    registry=REGISTRY,
+)
+CREDITS = Counter(
+    "watchkeeper_credits_micro", "Micro-credits reserved and charged.", ["kind"], registry=REGISTRY
+)
+QUOTA_REFUSALS = Counter(
+    "watchkeeper_quota_refusals", "Reserves for which no model had room.", registry=REGISTRY
+)
 HTTP_REQUESTS = Counter(
     "watchkeeper_http_requests",
     "Requests answered.",

@@ -30,6 +30,9 @@ LISTEN_SECONDS = 0.5
 BACKOFF_SECONDS = 0.1
 BACKOFF_SECONDS_MAX = 5.0
 JOIN_SECONDS_MAX = 5.0
+GIVE_UP_SECONDS = 1.0
+"""So long before the grace is over, sends that have no answer are cut short and given back."""
+
 VACUUM_LOOK_SECONDS = 1.0
 VACUUM_EVERY = 50_000
 """Messages delivered here after which the outbox is worth a vacuum."""
@@ -43,6 +46,7 @@ class WorkerSettings:
     grace_seconds: float = 10.0
     batch_max: int = BATCH_MAX
     maintenance_seconds: float = 60.0
+    watch_seconds: float = 5.0
 
 
 class Loop:
@@ -108,7 +112,8 @@ class Notifier:
 class Workers:
     """Everything that works in this process. `stop` finishes or gives back what is held.
 
-    `chores` are done beside the upkeep of the outbox, once in `maintenance_seconds`.
+    `chores` are done beside the upkeep of the outbox, once in `maintenance_seconds`; `watches`
+    look for what is late, once in `watch_seconds`.
     """
 
     def __init__(
@@ -118,11 +123,13 @@ class Workers:
         settings: WorkerSettings | None = None,
         *,
         chores: Sequence[Callable[[], object]] = (),
+        watches: Sequence[Callable[[], object]] = (),
     ) -> None:
         self.db = db
         self.settings = settings or WorkerSettings()
         self.dispatcher = Dispatcher(db, registry, batch_max=self.settings.batch_max)
         self._chores = (self._sweep, *chores)
+        self._watches = tuple(watches)
         self._vacuumed_at_count = 0
         self._stopping = threading.Event()  # nothing new is claimed
         self._ending = threading.Event()  # nothing is held any more, or the grace is over
@@ -133,6 +140,7 @@ class Workers:
         self._others = [
             Loop("renew", self._renew, self._ending),
             Loop("maintain", self._maintain, self._ending),
+            Loop("watch", self._watch, self._ending),
         ]
         if db.engine == "postgresql":
             self._others.append(Loop("listen", self._listen, self._ending))
@@ -161,7 +169,7 @@ class Workers:
         until = time.monotonic() + grace
         self._stopping.set()
         self.db.wake()
-        clean = self._dispatch.join(grace + JOIN_SECONDS_MAX) and self._wind_down(until)
+        clean = self._dispatch.join(grace + JOIN_SECONDS_MAX) and self._wind_down(until, grace)
         self._ending.set()
         self._notifier.stop()
         for loop in self._others:
@@ -171,10 +179,13 @@ class Workers:
             self._own.close()
         return clean
 
-    def _wind_down(self, until: float) -> bool:
+    def _wind_down(self, until: float, grace: float) -> bool:
         self.dispatcher.abandon()
+        give_up_at = until - min(GIVE_UP_SECONDS, grace / 2)
         while True:
             seen = self.db.news_count
+            if time.monotonic() >= give_up_at:
+                self.dispatcher.give_up()
             try:
                 self.dispatcher.step(claiming=False)
             except Exception as error:
@@ -235,9 +246,17 @@ class Workers:
             vacuum_outbox(self.db)
 
     def _maintain(self) -> None:
-        for chore in self._chores:
-            try:
-                chore()
-            except Exception:
-                _log.exception("maintenance failed")
+        _do_each(self._chores)
         self._ending.wait(self.settings.maintenance_seconds)
+
+    def _watch(self) -> None:
+        _do_each(self._watches)
+        self._ending.wait(self.settings.watch_seconds)
+
+
+def _do_each(deeds: Sequence[Callable[[], object]]) -> None:
+    for deed in deeds:
+        try:
+            deed()
+        except Exception:
+            _log.exception("maintenance failed")

@@ -25,6 +25,7 @@ def test_a_topic_that_nobody_speaks_of_has_the_defaults():
     assert rule.lease_us == 30 * SECOND
     assert (rule.backoff_base_us, rule.backoff_max_us) == (SECOND, 3600 * SECOND)
     assert (rule.concurrency, rule.concurrency_total, rule.timeout_us) == (16, None, None)
+    assert rule.endpoint_concurrency == 4
     assert (rule.order, rule.on_dead) == (Order.NONE, OnDead.CONTINUE)
 
 
@@ -34,7 +35,8 @@ def test_a_topic_overrides_the_defaults():
 [delivery.defaults]
 max_attempts = 5
 concurrency_total = 40
-[delivery.topics."usage_snapshot"]
+endpoint_concurrency = 2
+[delivery.topics."invoice"]
 order = "per_key"
 on_dead = "block"
 concurrency_total = "unlimited"
@@ -43,11 +45,12 @@ timeout_seconds = 20
 guarantee = "at_most_once"
 """
     policy = parse_policy(text)
-    usage = delivery_for(policy, "usage_snapshot")
-    assert (usage.max_attempts, usage.concurrency_total) == (5, None)
-    assert (usage.order, usage.on_dead) == (Order.PER_KEY, OnDead.BLOCK)
-    assert usage.timeout_us == 20 * SECOND
+    invoice = delivery_for(policy, "invoice")
+    assert (invoice.max_attempts, invoice.concurrency_total) == (5, None)
+    assert (invoice.order, invoice.on_dead) == (Order.PER_KEY, OnDead.BLOCK)
+    assert invoice.timeout_us == 20 * SECOND
     assert delivery_for(policy, "other").concurrency_total == 40
+    assert delivery_for(policy, "other").endpoint_concurrency == 2
     assert delivery_for(policy, "once").max_attempts == 1
 
 

@@ -28,6 +28,7 @@ INDEXES = {
     "outbox_live": "the claim takes a topic's tenants in turn",
     "outbox_timers": "whose time has come is asked for all tenants at once",
     "outbox_slots": "a topic's concurrency is counted over all tenants",
+    "turns_running": "whose time is over is asked for all tenants at once",
 }
 
 each_table = pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)

@@ -2,7 +2,7 @@
 
 A route that is missing here fails them, so that a new one cannot go untested. A value in braces is
 an identifier that belongs to the tenant: `{account}`, `{decision}`, `{message}`, `{schedule}`,
-`{key_id}`, `{tenant}`.
+`{sink}`, `{turn}`, `{key_id}`, `{tenant}`.
 """
 
 from dataclasses import dataclass, field
@@ -27,6 +27,14 @@ SCHEDULE = {
     "cron": "0 7 * * *",
     "timezone": "UTC",
 }
+SINK = {"topic": "orders.placed", "kind": "webhook", "url": "https://example.com/hook"}
+TURN = {
+    "request_id": "request-9",
+    "model": "standard",
+    "estimated_input_tokens": 100,
+    "max_output_tokens": 50,
+}
+USAGE = {"input_tokens": 90, "output_tokens": 20}
 
 CALLS: dict[str, Call] = {
     "POST /v1/tenants": Call(body={"tenant_id": "new"}, tenant_in="", statuses=(201,)),
@@ -55,12 +63,30 @@ CALLS: dict[str, Call] = {
     "POST /v1/decisions/{decision_id}/outcome": Call(
         "/v1/decisions/{decision}/outcome", {"succeeded": True}, tenant_in="body"
     ),
+    "POST /v1/turns": Call(body=TURN, tenant_in="body", statuses=(201,)),
+    "GET /v1/turns": Call(),
+    "GET /v1/turns/{turn_id}": Call("/v1/turns/{turn}"),
+    "POST /v1/turns/{turn_id}/progress": Call(
+        "/v1/turns/{turn}/progress", {}, tenant_in="body", statuses=(204,)
+    ),
+    "POST /v1/turns/{turn_id}/finalize": Call(
+        "/v1/turns/{turn}/finalize",
+        {"outcome": "completed", "started": True, "usage": USAGE},
+        tenant_in="body",
+    ),
+    "GET /v1/quota": Call(),
     "GET /v1/schedules": Call(),
     "GET /v1/schedules/{schedule_id}": Call("/v1/schedules/{schedule}"),
     "PUT /v1/schedules/{schedule_id}": Call(
         "/v1/schedules/{schedule}", SCHEDULE, tenant_in="body", free=frozenset({"schedule"})
     ),
     "DELETE /v1/schedules/{schedule_id}": Call("/v1/schedules/{schedule}", statuses=(204,)),
+    "GET /v1/sinks": Call(),
+    "GET /v1/sinks/{name}": Call("/v1/sinks/{sink}"),
+    "PUT /v1/sinks/{name}": Call(
+        "/v1/sinks/{sink}", SINK, tenant_in="body", free=frozenset({"sink"})
+    ),
+    "DELETE /v1/sinks/{name}": Call("/v1/sinks/{sink}", statuses=(204,)),
     "GET /v1/outbox": Call(),
     "GET /v1/outbox/{message_id}": Call("/v1/outbox/{message}"),
     "POST /v1/outbox/{message_id}/redrive": Call(
@@ -90,6 +116,8 @@ class Estate:
     decision: str
     message: str
     schedule: str
+    sink: str
+    turn: str
     key_id: str
     canary: str
 
@@ -101,6 +129,8 @@ class Estate:
             "decision": self.decision,
             "message": self.message,
             "schedule": self.schedule,
+            "sink": self.sink,
+            "turn": self.turn,
             "key_id": self.key_id,
         }
 
@@ -109,7 +139,7 @@ def settle(door: Door, tenant: str) -> Estate:
     """A tenant with one of everything."""
     canary = f"canary-{tenant}"
     client = door.client(door.tenant(tenant, name=canary))
-    account, schedule = f"{canary}-account", f"{canary}-schedule"
+    account, schedule, sink = f"{canary}-account", f"{canary}-schedule", f"{canary}-sink"
     client.put(f"/v1/accounts/{account}", json={"attributes": {"word": canary}})
     signal = {"account_id": account, "type": canary, "signal_id": canary, "data": {"w": canary}}
     told = client.post("/v1/signals", json={"signals": [signal]}).json()
@@ -123,12 +153,16 @@ def settle(door: Door, tenant: str) -> Estate:
         f" last_error = '{canary}' where id = '{decision}'"
     )
     client.put(f"/v1/schedules/{schedule}", json={**SCHEDULE, "account_id": account})
+    client.put(f"/v1/sinks/{sink}", json={**SINK, "url": f"https://example.com/{canary}"})
+    turn = f"{canary}-turn"
+    asked = {"turn_id": turn, "request_id": turn, "user_id": canary}
+    client.post("/v1/turns", json={**TURN, **asked})
     client.post(
         "/v1/kill-switches",
         json={"scope": "trigger", "id": canary, "on": True, "reason": canary},
     )
     key_id = door.key(tenant, "viewer").split("_")[1]
-    return Estate(tenant, account, decision, decision, schedule, key_id, canary)
+    return Estate(tenant, account, decision, decision, schedule, sink, turn, key_id, canary)
 
 
 def send(client: Any, name: str, estate: Estate, *, tenant: str | None = None) -> Any:

@@ -100,7 +100,7 @@ class Hand:
     def __init__(self, db: Database, admission: Admission) -> None:
         self.db = db
         self.registry = Registry(lambda topic: delivery_for(db.policies.latest(), topic))
-        register_own(self.registry, admission)
+        register_own(self.registry, admission, "mini-chat")
         register_decision(self.registry, lambda run: Decision(note=f"seen {len(run.signals)}"))
 
     def drain(self) -> Counter[str]:

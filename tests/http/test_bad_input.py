@@ -7,12 +7,19 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.http.calls import CALLS, SCHEDULE, Estate, settle
+from tests.http.calls import CALLS, SCHEDULE, TURN, USAGE, Estate, settle
 from tests.http.door import Door, opened, places_of, problem_of
 
 pytestmark = [pytest.mark.req("D-02", "U-10")]
 
 FULL: dict[str, dict[str, Any]] = {
+    "PUT /v1/sinks/{name}": {
+        "topic": "invoice",
+        "namespace": "shop",
+        "kind": "webhook",
+        "url": "https://hooks.example.com/in",
+        "secret": "whsec_" + "QUJD" * 11,
+    },
     "POST /v1/triggers": {
         "events": [
             {
@@ -62,7 +69,18 @@ FULL: dict[str, dict[str, Any]] = {
         "spread_seconds": 5,
     },
     "POST /v1/kill-switches": {"scope": "trigger", "id": "X", "on": True, "reason": "r"},
-    "POST /v1/decisions/{decision_id}/outcome": {"succeeded": True, "detail": "d"},
+    "POST /v1/decisions/{decision_id}/outcome": {
+        "succeeded": True,
+        "detail": "d",
+        "usage": dict(USAGE),
+    },
+    "POST /v1/turns": {**TURN, "turn_id": "turn-9", "user_id": "user-9"},
+    "POST /v1/turns/{turn_id}/progress": {"tenant_id": "acme"},
+    "POST /v1/turns/{turn_id}/finalize": {
+        "outcome": "cancelled",
+        "started": True,
+        "usage": dict(USAGE),
+    },
     "POST /v1/outbox/{message_id}/redrive": {"force": True},
     "POST /v1/outbox/{message_id}/discard": {"tenant_id": "acme"},
     "POST /v1/outbox/redrive": {"namespace": "n", "topic": "t"},
@@ -70,7 +88,8 @@ FULL: dict[str, dict[str, Any]] = {
 }
 REQUIRED = {
     "account_id", "trigger_type", "idempotency_key", "type", "role", "cron", "timezone",
-    "scope", "on", "reason", "succeeded", "seconds", "events", "signals",
+    "scope", "on", "reason", "succeeded", "seconds", "events", "signals", "request_id", "model",
+    "estimated_input_tokens", "max_output_tokens", "outcome", "started",
 }  # fmt: skip
 REQUIRED_HERE = {("POST /v1/tenants", "tenant_id")}
 OPTIONAL_HERE = {
@@ -202,6 +221,7 @@ def test_a_body_that_is_no_object_is_refused(door_sqlite: Door, name: str, body:
     optional = name in (
         "POST /v1/outbox/{message_id}/redrive",
         "POST /v1/outbox/{message_id}/discard",
+        "POST /v1/turns/{turn_id}/progress",
     )
     if body == "null" and optional:
         assert response.status_code in CALLS[name].statuses

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from tests.http.calls import SCHEDULE
+from tests.http.calls import SCHEDULE, SINK
 from tests.http.door import Door, places_of, problem_of
 
 pytestmark = pytest.mark.req("U-10")
@@ -16,6 +16,7 @@ LISTS = {
     "schedules": "schedule_id",
     "outbox": "id",
     "api-keys": "key_id",
+    "sinks": "name",
 }
 
 
@@ -26,6 +27,7 @@ def test_every_row_is_seen_once(door: Door, path: str) -> None:
     client.post("/v1/triggers", json={"events": events})
     for n in range(6):
         client.put(f"/v1/schedules/s{n}", json=SCHEDULE)
+        client.put(f"/v1/sinks/s{n}", json={**SINK, "topic": f"orders.{n}"})
         door.key("acme", "viewer")
     name = LISTS[path]
     whole = [row[name] for row in client.get(f"/v1/{path}?limit=200").json()["items"]]

@@ -314,7 +314,7 @@ def test_claims_and_acks_walk_through_no_table(both) -> None:
             (outbox_claim._CLAIM_POSTGRESQL, (CLAIM_PARAMETER, str(uuid.uuid4()))),
             (outbox_claim._TIMERS_DUE.postgresql, ()),
             (outbox_claim._NEXT_DUE.postgresql, ()),
-            (outbox_settle._ACK_BY_PLACE.postgresql, ('{"(0,1)"}', claimed[0].token)),
+            (outbox_settle._ACK_BY_PLACE.postgresql, ('{"(0,1)"}', claimed[0].token, "{1}")),
         ):
             plan = tx.conn.exec_driver_sql("explain " + text, parameters).scalars().all()
             scans = [line for line in plan if "Seq Scan on outbox" in line]

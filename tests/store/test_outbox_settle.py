@@ -4,16 +4,16 @@ import pytest
 
 from tests.databases import START_AT, Clock, Place
 from tests.messages import claim, delivered, ids, letter, live, one, put
+from watchkeeper.actions.deliver_messages import exchange
 from watchkeeper.core.delivery import ERROR_LENGTH_MAX, Dead, DeadReason, RetryAt, bounded
 from watchkeeper.core.time import SECOND, Instant
 from watchkeeper.store.database import Database
 from watchkeeper.store.leases import Message
 from watchkeeper.store.outbox_settle import (
-    Misplaced,
     Nack,
     ack,
+    are_acked,
     nack,
-    read_acked,
     release,
     renew,
     send_ack,
@@ -29,9 +29,17 @@ def later(db: Database, message: Message, error: str = "no", seconds: float = 1)
 
 
 def acked(db: Database, messages: list[Message]) -> set[str]:
-    """As the dispatcher does it: by place, in a pipeline."""
+    """As the dispatcher does it: by place, in a pipeline; by key what was not found so."""
+    if moved_by_place(db, messages):
+        return set(ids(messages))
+    with db.begin_system() as tx:
+        return ack(tx, messages)
+
+
+def moved_by_place(db: Database, messages: list[Message]) -> bool:
     with db.batch_system() as tx:
-        return read_acked(tx, send_ack(tx, messages))
+        acks = send_ack(tx, messages)
+    return are_acked(acks)
 
 
 @pytest.mark.req("S-13")
@@ -140,9 +148,20 @@ def test_a_place_that_another_message_has_taken_is_noticed(both) -> None:
     db, clock = both["postgresql"]
     put(db, letter(), letter())
     a, b = claim(db)
-    with pytest.raises(Misplaced):
-        acked(db, [a._replace(handle=b.handle)])
+    lost = a._replace(handle=b.handle)
+    assert not moved_by_place(db, [lost])
     assert len(live(clock.place)) == 2
+    assert acked(db, [lost]) == {a.id}
+    assert set(live(clock.place)) == {b.id}
+
+
+@pytest.mark.req("S-13")
+def test_the_dispatcher_is_told_when_an_ack_came_too_late(db: Database, clock: Clock) -> None:
+    put(db, letter(), letter())
+    claimed = claim(db)
+    clock.advance(LEASE)
+    claim(db, 1)
+    assert not exchange(db, claimed, []).are_acked
 
 
 @pytest.mark.req("S-14")

@@ -30,6 +30,7 @@ class Admission:
         self.db = db
         self.makes_tenants = makes_tenants
         self.notify_deferred = notify_deferred
+        self.hears_deferred: Callable[[TenantId], bool] = lambda _: False
         self._combiner: Combiner[Asked, Decided] = Combiner(
             lambda name, asked, again: self.admit_alone(TenantId(name), asked, seen_before=again)
         )
@@ -92,12 +93,11 @@ class Admission:
         prepare: Callable[[Tx], Sequence[Asked]],
         seen_before: bool,
     ) -> list[Decided]:
+        notify_deferred = self.notify_deferred or self.hears_deferred(tenant_id)
         with self.db.batch(tenant_id, recovering=seen_before) as tx:
             asked = prepare(tx)
             decided = (
-                admit(tx, self.db.policies, asked, notify_deferred=self.notify_deferred)
-                if asked
-                else []
+                admit(tx, self.db.policies, asked, notify_deferred=notify_deferred) if asked else []
             )
         for observer in self.observers:
             with contextlib.suppress(Exception):  # it is committed, whatever an onlooker thinks

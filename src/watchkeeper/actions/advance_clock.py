@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from watchkeeper.actions.turns import Turns
+from watchkeeper.actions.watch_turns import next_timeout, watch_turns
 from watchkeeper.core.ids import SYSTEM
 from watchkeeper.core.time import Instant, seconds
 from watchkeeper.errors import Conflict, Unavailable
@@ -42,8 +44,8 @@ def clock_now(db: Database) -> tuple[Instant, bool]:
         return tx.now, clock.virtual_now(tx) is not None
 
 
-def advance_clock(db: Database, by_seconds: float, drain: Drain | None) -> Advanced:
-    """Move the clock, stop wherever a message is due, and return when all of it is done.
+def advance_clock(db: Database, by_seconds: float, drain: Drain | None, turns: Turns) -> Advanced:
+    """Move the clock, stop wherever something is due, and return when all of it is done.
 
     `drain` delivers what is due in this process and returns how much that was; without it,
     workers elsewhere are waited for. What nobody takes up for a while is left where it is.
@@ -53,17 +55,18 @@ def advance_clock(db: Database, by_seconds: float, drain: Drain | None) -> Advan
         raise Conflict("time is real on this database: only a virtual clock can be advanced")
     target = Instant(now + seconds(by_seconds))
     done = Advanced(now)
-    _settle(db, drain, done)
+    _settle(db, drain, turns, done)
     for _ in range(STEPS_MAX):
         with db.read_system() as tx:
             due_at = outbox_claim.next_due(tx)
+        due_at = min((at for at in (due_at, next_timeout(turns)) if at is not None), default=None)
         if due_at is None or due_at > target:
             _move(db, target, done)
             return done
         if due_at <= done.now_at:
             raise Unavailable("messages are due that no worker takes up; the clock stands there")
         _move(db, due_at, done)
-        _settle(db, drain, done)
+        _settle(db, drain, turns, done)
     raise Unavailable(f"more than {STEPS_MAX} instants were due; the clock stands between")
 
 
@@ -75,11 +78,14 @@ def _move(db: Database, to: Instant, done: Advanced) -> None:
     db.tell()
 
 
-def _settle(db: Database, drain: Drain | None, done: Advanced) -> None:
+def _settle(db: Database, drain: Drain | None, turns: Turns, done: Advanced) -> None:
     """Come to rest: what is due has been delivered, and nothing is under way anywhere."""
     patience, before = PATIENCE_ROUNDS, None
     while patience:
         seen = db.news_count
+        ended = watch_turns(turns)
+        if ended:
+            done.ran["turns timed out"] += ended
         if drain is not None:
             done.ran += drain()
         with db.read_system() as tx:

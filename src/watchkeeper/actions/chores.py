@@ -6,13 +6,19 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from watchkeeper.actions.forget_expired import forget_expired
+from watchkeeper.actions.unhandled import mark_unhandled
 from watchkeeper.core.ids import SYSTEM
+from watchkeeper.handlers.registry import Registry
 from watchkeeper.store.database import Database
 
 
-def chores(db: Database) -> Sequence[Callable[[], object]]:
+def chores(db: Database, registry: Registry) -> Sequence[Callable[[], object]]:
     """For the maintenance loop of every worker: each may run on many machines at once."""
-    return (partial(read_policy_in_force, db), partial(forget_expired, db))
+    return (
+        partial(read_policy_in_force, db),
+        partial(forget_expired, db),
+        partial(mark_unhandled, db, registry),
+    )
 
 
 def read_policy_in_force(db: Database) -> None:

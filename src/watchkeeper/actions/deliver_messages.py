@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,14 @@ from watchkeeper.actions.settle_attempts import settle_attempts
 from watchkeeper.core.delivery import AttemptResult, Delivered, Reject, Retry
 from watchkeeper.core.ids import MessageId
 from watchkeeper.core.time import Instant
-from watchkeeper.handlers.registry import Ended, NotStarted, Registry, Topic, result_of
+from watchkeeper.handlers.registry import (
+    Ended,
+    NotStarted,
+    Parked,
+    Registry,
+    Topic,
+    result_of,
+)
 from watchkeeper.store import outbox_claim, outbox_settle
 from watchkeeper.store.database import Database
 from watchkeeper.store.leases import Message, Queue
@@ -29,34 +36,40 @@ _log = logging.getLogger("watchkeeper.dispatch")
 class Exchanged:
     """What one exchange brought."""
 
-    acked: set[MessageId]
+    are_acked: bool  # all that were delivered; if not, each is to be asked for by its key
     claimed: list[Message]
     has_more: bool  # more may be due than was asked for
     due_at: Instant | None  # the next timer
     now: Instant
 
 
-def exchange(db: Database, delivered: Sequence[Message], queues: Sequence[Queue]) -> Exchanged:
-    """Ack what was delivered and claim what is due, in one transaction.
+def exchange(
+    db: Database,
+    delivered: Sequence[Message],
+    queues: Sequence[Queue],
+    when_sent: Callable[[], None] | None = None,
+) -> Exchanged:
+    """Ack what was delivered and claim what is due, in one transaction and one wait for it.
 
-    If its COMMIT is in doubt, the acks are asked for again and the claims are given up:
-    their leases end by themselves.
+    `when_sent` is called while the database works. If the COMMIT is in doubt, the acks are
+    asked for again and the claims are given up: their leases end by themselves.
     """
-    with db.batch_system() as tx:
+    with db.batch_system(when_sent=when_sent) as tx:
         acks = outbox_settle.send_ack(tx, delivered)
         timers = outbox_claim.send_timers_due(tx)
         asked = outbox_claim.send_claim(tx, queues, db.turns)
         due = outbox_claim.send_next_due(tx)
-        acked = outbox_settle.read_acked(tx, acks)
-        claimed = outbox_claim.read_claimed(asked, db.turns)
-        due_at, now = outbox_claim.read_next_due(due)
-        has_more = timers.rowcount == outbox_claim.TIMERS_MAX or _is_full(queues, claimed)
-    return Exchanged(acked, claimed, has_more, due_at, now)
+    claimed = outbox_claim.read_claimed(asked, db.turns)
+    due_at, now = outbox_claim.read_next_due(due)
+    has_more = timers.rowcount == outbox_claim.TIMERS_MAX or _is_full(queues, claimed)
+    return Exchanged(outbox_settle.are_acked(acks), claimed, has_more, due_at, now)
 
 
 def _is_full(queues: Sequence[Queue], claimed: Sequence[Message]) -> bool:
     if len(claimed) < min((queue.limit for queue in queues), default=1):
         return False
+    if len(queues) == 1:
+        return True
     counts = Counter([(m.namespace, m.topic) for m in claimed])
     return any(counts[q.namespace, q.topic] >= q.limit for q in queues)
 
@@ -66,7 +79,7 @@ def prepared(
 ) -> tuple[list[tuple[Message, Any]], list[Ended]]:
     """What is to be called with what, and what has ended before it was called."""
     if topic.prepare is None:
-        return [(m, m) for m in messages], []
+        return list(zip(messages, messages, strict=True)), []
     try:
         made = topic.prepare(db, messages)
     except Exception as error:
@@ -94,7 +107,7 @@ def finish(db: Database, registry: Registry, ended: Sequence[Ended]) -> Counter[
     """
     by_topic: dict[Topic | None, list[Ended]] = defaultdict(list)
     for one in ended:
-        topic = registry.of(one.message)
+        topic = registry.ended_by(one)
         by_topic[topic if topic.finish is not None and one.argument is not None else None].append(
             one
         )
@@ -129,6 +142,8 @@ def _kind(one: Ended) -> str:
     match one.result:
         case Delivered():
             return "delivered"
+        case Parked():
+            return "parked"
         case NotStarted():
             return "released"
         case Retry() | Reject():

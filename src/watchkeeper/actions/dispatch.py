@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from watchkeeper.actions.deliver_messages import exchange, finish, prepared
+from watchkeeper.actions.deliver_outside import send_here
 from watchkeeper.actions.settle_attempts import bury_exhausted
 from watchkeeper.core.delivery import AttemptResult
 from watchkeeper.handlers.registry import (
@@ -22,6 +23,7 @@ from watchkeeper.handlers.registry import (
 )
 from watchkeeper.store.database import Database
 from watchkeeper.store.leases import Message, queue_for
+from watchkeeper.store.sinks import in_force
 
 ROUNDS_MAX = 100_000
 LIMIT = 500
@@ -29,9 +31,10 @@ LIMIT = 500
 
 def dispatch_once(db: Database, registry: Registry, limit: int = LIMIT) -> Counter[str]:
     """Claim up to `limit` messages of each topic and deliver them, one after the other."""
+    book = in_force(db)
     queues = [
         queue_for(topic.namespace, topic.name, registry.rule_for(topic.name), limit)
-        for topic in registry
+        for topic in registry.with_sinks(book)
     ]
     found = exchange(db, [], queues)
     counts = Counter(claimed=len(found.claimed))
@@ -59,9 +62,15 @@ def drain(db: Database, registry: Registry, limit: int = LIMIT) -> Counter[str]:
 def _delivered(
     db: Database, registry: Registry, topic: Topic, messages: Sequence[Message]
 ) -> list[Ended]:
+    sent: list[Ended] = []
+    if topic.is_bare or db.sinks.of_topic((topic.namespace, topic.name)):
+        messages, sent = send_here(db, registry, topic, messages)
+    if topic.is_bare or not messages:
+        return sent
     if topic.deliver is not None:
-        return attempt_batch(topic, db, list(messages))
+        return sent + attempt_batch(topic, db, list(messages))
     ready, ended = prepared(db, topic, messages)
+    ended += sent
     timeout_us = registry.rule_for(topic.name).timeout_us
     for message, argument in ready:
         result, value = _attempt(topic, argument, None if timeout_us is None else timeout_us / 1e6)

@@ -8,23 +8,26 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from itertools import groupby
+from operator import attrgetter
 
 from watchkeeper.actions.deliver_messages import Exchanged, exchange, finish, prepared
-from watchkeeper.actions.settle_attempts import bury_exhausted, settle_attempts
+from watchkeeper.actions.deliver_outside import Outside
+from watchkeeper.actions.settle_attempts import bury_exhausted
 from watchkeeper.core.time import SECOND
 from watchkeeper.handlers.registry import DELIVERED, Ended, Registry, Topic
 from watchkeeper.handlers.renew_leases import Leases
 from watchkeeper.handlers.run_in_threads import Crew, LoopThread, Piece
 from watchkeeper.store.database import Database
 from watchkeeper.store.leases import Message, Queue, queue_for
-from watchkeeper.store.outbox_settle import Misplaced
 from watchkeeper.telemetry import count_deliveries
 
 BATCH_MAX = 500
 """Messages of one topic that are claimed at once, however many slots are free."""
+
+_TOPIC = attrgetter("namespace", "topic")
 
 _log = logging.getLogger("watchkeeper.dispatch")
 
@@ -40,33 +43,49 @@ class Dispatcher:
         self.leases = Leases()
         self._crews: dict[tuple[str, str], Crew] = {}
         self._loop = LoopThread()
+        self.outside = Outside(db, registry, self._loop, may_start=self.leases.may_start)
         self._unwritten: list[Ended] = []
 
     def step(self, *, claiming: bool = True) -> Exchanged:
-        """Write what has ended, claim what is due, hand it to the threads."""
+        """Write what has ended, claim what is due, hand it to the threads.
+
+        Where more is due, what was claimed is begun with the next step, while the database
+        works: handlers that are busy would keep this thread from asking it.
+        """
         before = self.counts.copy()
+        self.outside.look()
         plain, own = self._taken()
         queues = self._queues() if claiming else []
         since = time.monotonic()
         try:
-            found = self._exchange(plain, queues)
+            found = exchange(self.db, [one.message for one in plain], queues, self._begin)
         except BaseException:
             self._unwritten = plain + own
             raise
-        self._count_acked(plain, found)
+        finally:
+            self._begin()
+        if found.are_acked:
+            self.counts["delivered"] += len(plain)
+            self.leases.drop([one.message.id for one in plain])
+        else:
+            own += plain
         self._start(found.claimed, queues, since)
+        if own or not (found.has_more and self.has_room):
+            self._begin()
         self._write(own)
         count_deliveries(self.counts - before)
         return found
 
     def grow(self) -> bool:
         """Add threads where they are needed; whether another look soon is worth its while."""
+        self._begin()
         return any([crew.grow() for crew in self._crews.values()])
 
     @property
     def held(self) -> int:
         """Messages under lease here, in handlers or on the way to or from them."""
-        return sum(crew.held for crew in self._crews.values()) + len(self._unwritten)
+        inside = sum(crew.held for crew in self._crews.values())
+        return inside + self.outside.held + len(self._unwritten)
 
     @property
     def has_room(self) -> bool:
@@ -78,30 +97,36 @@ class Dispatcher:
         for crew in self._crews.values():
             crew.abandon()
 
+    def give_up(self) -> None:
+        """Cut short what is being sent, so that the next step can give it back."""
+        self.outside.abandon()
+
     def dismiss(self, timeout_seconds: float) -> None:
+        self.outside.close(timeout_seconds)
         for crew in self._crews.values():
             crew.dismiss()
         self._loop.close(timeout_seconds)
 
     # -- inside ---------------------------------------------------------------------
 
-    def _exchange(self, plain: Sequence[Ended], queues: Sequence[Queue]) -> Exchanged:
-        try:
-            return exchange(self.db, [one.message for one in plain], queues)
-        except Misplaced:
-            acked = settle_attempts(self.db, self.registry, plain)
-            return replace(exchange(self.db, [], queues), acked=acked)
+    def _begin(self) -> None:
+        for crew in self._crews.values():
+            crew.begin()
 
     def _taken(self) -> tuple[list[Ended], list[Ended]]:
         """What has ended and is still ours: what only needs an ack, and the rest."""
         ended, self._unwritten = self._unwritten, []
         plain: list[Ended] = []
         for crew in self._crews.values():
+            taken = crew.take()
             if crew.topic.finish is None:
-                for one in crew.take():
-                    (plain if one.result is DELIVERED else ended).append(one)
+                plain += [one for one in taken if one.result is DELIVERED]
+                ended += [one for one in taken if one.result is not DELIVERED]
             else:
-                ended += crew.take()
+                ended += taken
+        for one in self.outside.take():
+            is_plain = one.result is DELIVERED and one.argument.topic.finish is None
+            (plain if is_plain else ended).append(one)
         if self.leases.lost:
             plain, ended = self._still_ours(plain), self._still_ours(ended)
         return plain, ended
@@ -115,14 +140,16 @@ class Dispatcher:
 
     def _queues(self) -> list[Queue]:
         queues = []
-        for topic in self.registry:
+        for topic in self.registry.with_sinks(self.db.sinks):
             rule = self.registry.rule_for(topic.name)
             crew = self._crew(topic)
             if topic.deliver is not None:
-                free = 0 if crew.held else topic.batch_max
+                free = 0 if crew.running else topic.batch_max
             else:
                 crew.threads_max = rule.concurrency
-                free = min(rule.concurrency - crew.held, self.batch_max)
+                free = min(rule.concurrency - crew.running, self.batch_max)
+            if self.outside.concerns(topic):
+                free = self.outside.room(topic, free)
             if rule.timeout_us is not None:
                 crew.timeout_seconds = rule.timeout_us / SECOND
             if free > 0:
@@ -144,17 +171,12 @@ class Dispatcher:
             self._crews[topic.namespace, topic.name] = crew
         return crew
 
-    def _count_acked(self, plain: Sequence[Ended], found: Exchanged) -> None:
-        self.counts["delivered"] += len(found.acked)
-        self.counts["fenced"] += len(plain) - len(found.acked)
-        self.leases.drop([one.message.id for one in plain])
-
     def _start(self, claimed: Sequence[Message], queues: Sequence[Queue], since: float) -> None:
         self.counts["claimed"] += len(claimed)
-        by_topic: dict[tuple[str, str], list[Message]] = defaultdict(list)
-        for m in claimed:
-            if m.dead_reason is None:
-                by_topic[m.namespace, m.topic].append(m)
+        if claimed:
+            self._look_again()
+        alive = [m for m in claimed if m.dead_reason is None]
+        by_topic = {topic: list(part) for topic, part in groupby(alive, key=_TOPIC)}
         for queue in queues:
             messages = by_topic.get((queue.namespace, queue.topic))
             if messages:
@@ -163,16 +185,28 @@ class Dispatcher:
         if exhausted:
             self._bury(exhausted)
 
+    def _look_again(self) -> None:
+        """A sink that was set before a message was written gets it, however long the claim took."""
+        try:
+            self.outside.look()
+        except Exception:
+            _log.exception("the sinks could not be read; they are taken to be as they were")
+
     def _start_topic(self, queue: Queue, messages: list[Message], since: float) -> None:
         crew = self._crews[queue.namespace, queue.topic]
         timeout_us = self.registry.rule_for(queue.topic).timeout_us
         self.leases.hold(messages, queue, since, timeout_us)
+        if self.outside.concerns(crew.topic):
+            messages, ended = self.outside.start(crew.topic, messages)
+            self._write(ended)
+            if not messages:
+                return
         if crew.topic.deliver is not None:
-            crew.start([messages])
+            crew.add([messages])
             return
         ready, ended = prepared(self.db, crew.topic, messages)
         pieces: list[Piece] = list(ready)
-        crew.start(pieces)
+        crew.add(pieces)
         self._write(ended)
 
     def _bury(self, exhausted: Sequence[Message]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from watchkeeper.core.ids import AccountId, ScheduleId, TenantId
 from watchkeeper.errors import Invalid, NotFound
 from watchkeeper.ids import is_uuid
-from watchkeeper.store import accounts, ledger, outbox_counts, schedules, tenants
+from watchkeeper.store import accounts, ledger, outbox_counts, schedules, tenants, turns
 from watchkeeper.store.database import Database
 from watchkeeper.store.transaction import ReadTx
 
@@ -33,6 +33,12 @@ def tenant_of_message(db: Database, message_id: str) -> TenantId:
     if found is None:
         raise NotFound(f"there is no message {message_id}", message_id=message_id)
     return TenantId(found)
+
+
+def tenant_of_turn(db: Database, turn_id: str) -> TenantId:
+    with db.read_system() as tx:
+        found = turns.owners(tx, turn_id)
+    return _only(found, f"there is no turn {turn_id}")
 
 
 def tenant_of_account(db: Database, account_id: AccountId) -> TenantId:

@@ -2,29 +2,53 @@
 
 from __future__ import annotations
 
-from watchkeeper.core.ids import DecisionId, TenantId
+from dataclasses import dataclass
+
+from watchkeeper.actions.meter_runs import fail_runs, settle_runs
+from watchkeeper.core.ids import DecisionId, MessageId, TenantId
 from watchkeeper.core.ledger import Entry, Kind, Stage
 from watchkeeper.core.redaction import redacted
+from watchkeeper.core.turns import TurnState, Usage
 from watchkeeper.errors import Conflict, NotFound
 from watchkeeper.ids import new_id
-from watchkeeper.store import ledger, runs, tenants
+from watchkeeper.store import ledger, outbox_desk, runs, tenants
 from watchkeeper.store.database import Database
 from watchkeeper.store.json import dumps
 from watchkeeper.store.runs import RunStatus, StoredRun
+from watchkeeper.store.tenants import LockedTenant
 from watchkeeper.store.transaction import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What is told of a run. Its usage settles its turn; without one nothing is known of it."""
+
+    succeeded: bool
+    detail: str | None = None
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Delivered:
+    """The message of a run; what delivered ones are kept for may be over by now."""
+
+    id: MessageId
+    generation: int
 
 
 def report_outcome(
     db: Database,
     tenant_id: TenantId,
     decision_id: DecisionId,
-    *,
-    succeeded: bool,
-    detail: str | None = None,
+    outcome: Outcome,
+    usage_namespace: str,
 ) -> None:
-    """Write the end of a running run, once. The same report again changes nothing."""
-    state = RunStatus.SUCCEEDED if succeeded else RunStatus.FAILED
-    told = None if detail is None else redacted(detail)
+    """Write the end of a running run and settle its turn, once, in one transaction.
+
+    The same report again changes nothing.
+    """
+    state = RunStatus.SUCCEEDED if outcome.succeeded else RunStatus.FAILED
+    told = None if outcome.detail is None else redacted(outcome.detail)
 
     def deed() -> None:
         with db.begin(tenant_id) as tx:
@@ -32,7 +56,7 @@ def report_outcome(
             run = _reportable(tx, decision_id, state)
             if run is None:
                 return
-            note, error = (told, None) if succeeded else (None, told)
+            note, error = (told, None) if outcome.succeeded else (None, told)
             runs.end(
                 tx, decision_id, run.account_id, run.trigger_type, state, note=note, error=error
             )
@@ -46,9 +70,29 @@ def report_outcome(
                 result=state,
                 data=dumps({"decision_id": decision_id, "error": error, "state": state}),
             )
-            ledger.append_and_save(tx, tenant, [entry])
+            ledger.append(tx, tenant, [entry])
+            _settle(tx, tenant, db, decision_id, outcome, usage_namespace)
+            tenants.save_seq(tx, tenant)
 
     db.retrying(deed)
+
+
+def _settle(
+    tx: Tx,
+    tenant: LockedTenant,
+    db: Database,
+    decision_id: DecisionId,
+    outcome: Outcome,
+    namespace: str,
+) -> None:
+    if not outcome.succeeded and outcome.usage is None:
+        fail_runs(tx, tenant, namespace, [decision_id])
+        return
+    message = outbox_desk.get(tx, MessageId(decision_id))
+    run = _Delivered(MessageId(decision_id), 0 if message is None else message.generation)
+    told = None if outcome.usage is None else outcome.usage._asdict()
+    how = TurnState.COMPLETED if outcome.succeeded else TurnState.FAILED
+    settle_runs(tx, tenant, db.policies, namespace, [(run, told)], how)
 
 
 def _reportable(tx: Tx, decision_id: DecisionId, state: RunStatus) -> StoredRun | None:

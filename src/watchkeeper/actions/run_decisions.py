@@ -12,6 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from watchkeeper.actions.meter_runs import (
+    Metering,
+    OverQuota,
+    fail_runs,
+    reserve_runs,
+    settle_runs,
+)
 from watchkeeper.actions.settle_attempts import bury, settle_attempts
 from watchkeeper.core.admission import switch_for
 from watchkeeper.core.delivery import Dead, DeadReason, Delivered, Reject
@@ -19,6 +26,7 @@ from watchkeeper.core.ids import AccountId, DecisionId, MessageId, TenantId
 from watchkeeper.core.ledger import Entry, Kind, Stage
 from watchkeeper.core.redaction import redacted, storable
 from watchkeeper.core.time import from_iso, to_datetime
+from watchkeeper.core.turns import Turn
 from watchkeeper.handlers.registry import Ended, Registry
 from watchkeeper.ids import new_id
 from watchkeeper.moves.lose_messages import Lost
@@ -32,33 +40,51 @@ from watchkeeper.store.signals import Signal
 from watchkeeper.store.transaction import Tx
 
 NOTE_LENGTH_MAX = 10_000
+UNMETERED = Metering()
 
 
 @dataclass(frozen=True, slots=True)
-class Killed:
-    """A kill switch was thrown between the ALLOW and the call."""
+class NotCalled:
+    """Between the ALLOW and the call a kill switch was thrown, or no quota was left."""
 
+    reason: DeadReason
     error: str
 
 
-def start_runs(db: Database, messages: Sequence[Message]) -> Mapping[MessageId, Any]:
+def start_runs(
+    db: Database, messages: Sequence[Message], metering: Metering = UNMETERED
+) -> Mapping[MessageId, Any]:
     """Mark runs RUNNING and say what their handler is told, or that it is not called."""
     told: dict[MessageId, Any] = {}
     for tenant_id, those in _by_tenant(messages).items():
         with db.batch(tenant_id) as tx:
+            tenant = None if metering.model is None else tenants.lock(tx)
             switches = {switch.name: switch.reason for switch in kill_switches.in_force(tx)}
+            told |= {m.id: killed for m in those if (killed := _killed(m, switches)) is not None}
+            alive = [m for m in those if m.id not in told]
+            metered: dict[MessageId, Turn | OverQuota] = {}
+            if tenant is not None:
+                metered = reserve_runs(tx, tenant, db.policies, metering, alive)
+                tenants.save_seq(tx, tenant)
             limit = db.policies.exact(tx).rules.signals_per_run_max
-            for message in those:
-                told[message.id] = _start(tx, message, switches, limit)
+            for message in alive:
+                told[message.id] = _start(tx, message, limit, metered.get(message.id))
     return told
 
 
-def _start(tx: Tx, message: Message, switches: dict[str, str], limit: int) -> Run | Ended:
+def _killed(message: Message, switches: dict[str, str]) -> Ended | None:
+    killed_by = switch_for(switches, loads(message.payload)["detail"]["trigger_type"])
+    if killed_by is None:
+        return None
+    error = f"kill switch {killed_by} is on: {switches[killed_by]}"
+    return Ended(message, NotCalled(DeadReason.KILL_SWITCH, error), Reject(error))
+
+
+def _start(tx: Tx, message: Message, limit: int, turn: Turn | OverQuota | None) -> Run | Ended:
+    if isinstance(turn, OverQuota):
+        told = NotCalled(DeadReason.QUOTA_EXCEEDED, turn.error)
+        return Ended(message, told, Reject(turn.error))
     detail = loads(message.payload)["detail"]
-    killed_by = switch_for(switches, detail["trigger_type"])
-    if killed_by is not None:
-        error = f"kill switch {killed_by} is on: {switches[killed_by]}"
-        return Ended(message, Killed(error), Reject(error))
     account_id = AccountId(detail["account_id"])
     runs.start(tx, DecisionId(detail["decision_id"]), account_id, detail["trigger_type"])
     after, until = detail["signals_after"], detail["signals_until"]
@@ -74,6 +100,8 @@ def _start(tx: Tx, message: Message, switches: dict[str, str], limit: int) -> Ru
         signals=tuple(_seen(signal) for signal in seen[-limit:]),
         more_signals=len(seen) > limit,
         traceparent=detail.get("traceparent"),
+        turn_id=None if turn is None else turn.turn_id,
+        effective_model=None if turn is None else turn.effective_model,
     )
 
 
@@ -88,38 +116,54 @@ def _seen(signal: Signal) -> SignalSeen:
     )
 
 
-def end_runs(db: Database, registry: Registry, ended: Sequence[Ended]) -> set[MessageId]:
+def end_runs(
+    db: Database, registry: Registry, ended: Sequence[Ended], metering: Metering = UNMETERED
+) -> set[MessageId]:
     """Write the ends of runs with those of their messages; the ids that were still held."""
     good, killed, rest = [], [], []
     for one in ended:
         if isinstance(one.result, Delivered):
             good.append(one)
-        elif isinstance(one.argument, Killed):
-            killed.append((one.message, Dead(DeadReason.KILL_SWITCH, one.argument.error)))
+        elif isinstance(one.argument, NotCalled):
+            killed.append((one.message, Dead(one.argument.reason, one.argument.error)))
         else:
             rest.append(one)
     held = bury(db, registry, killed)
     if rest:
         held |= settle_attempts(db, registry, rest)
     for tenant_id, those in _ended_by_tenant(good).items():
-        held |= _succeed(db, tenant_id, those)
+        held |= _succeed(db, tenant_id, those, metering)
     return held
 
 
-def _succeed(db: Database, tenant_id: TenantId, ended: Sequence[Ended]) -> set[MessageId]:
+def _succeed(
+    db: Database, tenant_id: TenantId, ended: Sequence[Ended], metering: Metering
+) -> set[MessageId]:
     def deed() -> set[MessageId]:
         with db.batch(tenant_id) as tx:
             tenant = tenants.lock(tx)
             held = outbox_settle.ack(tx, [one.message for one in ended])
+            still = [one for one in ended if one.message.id in held]
             entries = [
                 _end(tx, one.message.payload, RunStatus.SUCCEEDED, note=_note(one.value))
-                for one in ended
-                if one.message.id in held
+                for one in still
             ]
-            ledger.append_and_save(tx, tenant, [entry for entry in entries if entry])
+            ledger.append(tx, tenant, [entry for entry in entries if entry])
+            settle_runs(tx, tenant, db.policies, metering.namespace, _metered(still, metering))
+            tenants.save_seq(tx, tenant)
         return held
 
     return db.retrying(deed)
+
+
+def _metered(
+    ended: Sequence[Ended], metering: Metering
+) -> list[tuple[Message, Mapping[str, object] | None]]:
+    """The runs that have a turn, or should have: they were reserved for, or report usage."""
+    reported = [
+        (one.message, one.value.usage if isinstance(one.value, Decision) else None) for one in ended
+    ]
+    return [one for one in reported if metering.model is not None or one[1] is not None]
 
 
 def _note(value: object) -> str | None:
@@ -127,8 +171,8 @@ def _note(value: object) -> str | None:
     return None if note is None else storable(str(note)[:NOTE_LENGTH_MAX])
 
 
-def lose_runs(tx: Tx, lost: Sequence[Lost]) -> None:
-    """The messages of these runs are dead or discarded: the runs end with them."""
+def lose_runs(tx: Tx, lost: Sequence[Lost], namespace: str = UNMETERED.namespace) -> None:
+    """The messages of these runs are dead or discarded: the runs and their turns end with them."""
     entries = [
         _end(
             tx,
@@ -140,7 +184,10 @@ def lose_runs(tx: Tx, lost: Sequence[Lost]) -> None:
         )
         for one in lost
     ]
-    ledger.record(tx, [entry for entry in entries if entry])
+    tenant = tenants.lock(tx)
+    ledger.append(tx, tenant, [entry for entry in entries if entry])
+    fail_runs(tx, tenant, namespace, [one.id for one in lost])
+    tenants.save_seq(tx, tenant)
 
 
 def _end(

@@ -20,11 +20,12 @@ from watchkeeper.core.delivery import (
 )
 from watchkeeper.core.ids import MessageId, TenantId
 from watchkeeper.core.time import Instant
-from watchkeeper.handlers.registry import Ended, NotStarted, Registry
+from watchkeeper.handlers.registry import Ended, NotStarted, Parked, Registry
 from watchkeeper.moves import lose_messages
-from watchkeeper.store import outbox_settle
+from watchkeeper.store import outbox_park, outbox_settle
 from watchkeeper.store.database import Database
 from watchkeeper.store.leases import Message
+from watchkeeper.store.outbox_park import Park
 from watchkeeper.store.outbox_settle import Nack
 
 SILENCE = "the lease ended before an outcome was reported"
@@ -45,12 +46,19 @@ def settle_attempts(
     dead = [(m, how) for m, how in settled if isinstance(how, Dead)]
     later = [Nack(m, how) for m, how in settled if isinstance(how, RetryAt)]
 
+    parks = [
+        Park(one.message, one.result.wait_us, one.result.why)
+        for one in ended
+        if isinstance(one.result, Parked)
+    ]
+
     def deed() -> set[MessageId]:
         with db.begin_system() as tx:
             return (
                 outbox_settle.ack(tx, _with(ended, Delivered))
                 | outbox_settle.nack(tx, later)
                 | outbox_settle.release(tx, _with(ended, NotStarted))
+                | outbox_park.park(tx, parks)
             )
 
     held = db.retrying(deed) if len(dead) < len(ended) else set()
@@ -87,7 +95,7 @@ def _bury_for(
 ) -> set[MessageId]:
     def deed() -> set[MessageId]:
         with db.begin(tenant_id) as tx:
-            return lose_messages.bury(tx, dead, registry.on_lost)
+            return lose_messages.bury(tx, dead, registry.on_lost, registry.on_dead)
 
     return db.retrying(deed)
 
@@ -104,4 +112,4 @@ def _fate(reason: DeadReason) -> Dead:
 
 
 def _with(ended: Sequence[Ended], kind: type[Delivered | NotStarted]) -> list[Message]:
-    return [one.message for one in ended if isinstance(one.result, kind)]
+    return [one.message for one in ended if type(one.result) is kind]

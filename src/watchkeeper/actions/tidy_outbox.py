@@ -29,9 +29,13 @@ def sweep_delivered(db: Database, retention_days: int) -> int:
 
 def _sweep_for(db: Database, tenant_id: TenantId, before: Instant) -> int:
     removed = 0
-    for _ in range(ROUNDS_MAX):
+
+    def deed() -> int:
         with db.begin_system() as tx:
-            count = outbox_upkeep.sweep(tx, tenant_id, before)
+            return outbox_upkeep.sweep(tx, tenant_id, before)
+
+    for _ in range(ROUNDS_MAX):
+        count = db.retrying(deed)
         removed += count
         if count < outbox_upkeep.SWEPT_MAX:
             break

@@ -17,10 +17,12 @@ from watchkeeper.core.ledger import Recorded
 from watchkeeper.core.policy import TenantRules, retention_days, rules_for
 from watchkeeper.core.time import DAY, MINUTE, Instant
 from watchkeeper.core.verdict_record import read_verdict, recompute
-from watchkeeper.store import ledger, questions, tenants
+from watchkeeper.store import ledger, question, questions, questions_settle, tenants
 from watchkeeper.store.database import Database
 from watchkeeper.store.json import loads
-from watchkeeper.store.questions import QUESTIONS, ROWS_MAX, Scope
+from watchkeeper.store.question import ROWS_MAX, Scope
+from watchkeeper.store.questions import QUESTIONS
+from watchkeeper.store.questions_settle import SETTLE_QUESTIONS
 from watchkeeper.store.transaction import ReadTx
 
 ENTRIES_MAX = 1_000_000
@@ -58,36 +60,39 @@ def verify(
     grace_us: int = GRACE_US,
 ) -> list[Finding]:
     """A finding for each invariant, over the tenants named or all. `None` recomputes all."""
-    broken: dict[str, list[dict[str, object]]] = {q.name: [] for q in QUESTIONS}
-    broken[RECOMPUTED] = []
+    told = {q.name: q.holds for q in (*QUESTIONS, *SETTLE_QUESTIONS)}
+    told[RECOMPUTED] = "a recorded verdict follows from what was recorded with it"
+    broken: dict[str, list[dict[str, object]]] = {name: [] for name in told}
     limit = entries_max if recompute_max is None else recompute_max
-    for tenant_id in _every_tenant(db) if tenants is None else tenants:
+    for tenant_id in every_tenant(db) if tenants is None else tenants:
         with db.read(tenant_id) as tx:
             rules = _Rules(db, tx)
-            scope = _scope(db, tx, entries_max, grace_us)
+            scope = scope_of(db, tx, entries_max, grace_us)
             ruled = _as_rows(rules, questions.ruled_by(tx, scope.after_seq))
-            for question in QUESTIONS:
-                rows = questions.ask(tx, question, scope, ruled)
-                _add(broken[question.name], tenant_id, rows)
-        _add(broken[RECOMPUTED], tenant_id, _not_recomputed(db, tenant_id, limit))
-    told = {q.name: q.holds for q in QUESTIONS}
-    told[RECOMPUTED] = "a recorded verdict follows from what was recorded with it"
+            for one in QUESTIONS:
+                rows = questions.ask(tx, one, scope, ruled)
+                add(broken[one.name], tenant_id, rows)
+            since = questions_settle.since_newest(tx, entries_max)
+            for one in SETTLE_QUESTIONS:
+                rows = questions_settle.ask(tx, one, scope, since)
+                add(broken[one.name], tenant_id, rows)
+        add(broken[RECOMPUTED], tenant_id, _not_recomputed(db, tenant_id, limit))
     return [Finding(name, told[name], tuple(rows)) for name, rows in broken.items()]
 
 
-def _every_tenant(db: Database) -> list[TenantId]:
+def every_tenant(db: Database) -> list[TenantId]:
     with db.read_system() as tx:
         return tenants.all_ids(tx)
 
 
-def _add(
+def add(
     found: list[dict[str, object]], tenant_id: TenantId, rows: Sequence[dict[str, object]]
 ) -> None:
     found.extend({"tenant_id": tenant_id, **row} for row in rows[: ROWS_MAX - len(found)])
 
 
-def _scope(db: Database, tx: ReadTx, entries_max: int, grace_us: int) -> Scope:
-    after_seq, after_at = questions.place_before_newest(tx, entries_max)
+def scope_of(db: Database, tx: ReadTx, entries_max: int, grace_us: int) -> Scope:
+    after_seq, after_at = question.place_before_newest(tx, entries_max)
     kept_us = retention_days(db.policies.current(tx)) * DAY - MINUTE
     return Scope(
         tenant_id=tx.tenant_id,

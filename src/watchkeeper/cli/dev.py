@@ -86,7 +86,9 @@ def _start(app: App, settings: Settings, *, virtual_clock: bool, demo: bool) -> 
     if not has_decision(app):
         app.decision(_thinker(stop) if demo else built_in_decision)
     key = admin_key(app, settings)
-    asgi = create_app(app.db, settings, dev=True, workers=app, admission=app.admission)
+    asgi = create_app(
+        app.db, settings, dev=True, workers=app, admission=app.admission, turns=app.turns
+    )
     playing: list[threading.Thread] = []
 
     def greet(address: str) -> None:

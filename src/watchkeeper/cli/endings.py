@@ -33,11 +33,13 @@ class Commands(TyperGroup):
 
 def ending_of(error: Exception) -> tuple[int, list[str]]:
     """The exit code and the lines for an error; no lines when it is a bug."""
-    from watchkeeper.errors import Invalid, Unavailable, WatchkeeperError
+    from watchkeeper.errors import Invalid, QuotaExceeded, Unavailable, WatchkeeperError
 
     match error:
         case Invalid(problems=problems) if problems:
             return WRONG, [str(problem) for problem in problems]
+        case QuotaExceeded():
+            return FOUND, [str(error)]
         case Unavailable():
             return UNREACHABLE, [str(error)]
         case WatchkeeperError():

@@ -20,9 +20,13 @@ from watchkeeper.cli import (
     ledger,
     outbox,
     policy,
+    quota,
+    reconcile,
     schedules,
     serve,
+    sinks,
     tenants,
+    turns,
     verify,
     version,
 )
@@ -54,13 +58,17 @@ app.command("trigger", rich_help_panel=ASK)(decide.trigger)
 app.command("signal", rich_help_panel=ASK)(decide.signal)
 app.command("explain", rich_help_panel=ASK)(decide.explain)
 app.add_typer(ledger.app, name="ledger", rich_help_panel=ASK)
+app.add_typer(turns.app, name="turns", rich_help_panel=ASK)
+app.command("quota", rich_help_panel=ASK)(quota.quota)
 
 app.add_typer(policy.app, name="policy", rich_help_panel=ORDERS)
 app.add_typer(schedules.app, name="schedules", rich_help_panel=ORDERS)
+app.add_typer(sinks.app, name="sinks", rich_help_panel=ORDERS)
 app.add_typer(kill.app, name="kill", rich_help_panel=ORDERS)
 app.add_typer(tenants.app, name="tenants", rich_help_panel=ORDERS)
 
 app.command("verify", rich_help_panel=OPERATE)(verify.verify)
+app.command("reconcile", rich_help_panel=OPERATE)(reconcile.reconcile)
 app.add_typer(outbox.app, name="outbox", rich_help_panel=OPERATE)
 app.add_typer(keys.app, name="keys", rich_help_panel=OPERATE)
 app.add_typer(clock.app, name="clock", rich_help_panel=OPERATE)

@@ -31,8 +31,11 @@ def app_for(settings: Settings, named: str | None, *, migrate: bool) -> App:
     its handlers are used on that one.
     """
     from watchkeeper.app import App
+    from watchkeeper.core.sinks import Reach
 
     given = None if named is None else load_app(named)
+    if given is not None and settings.webhooks_private:
+        given.registry.reach = Reach.PRIVATE
     if given is not None and not _says(settings, "database_url"):
         return given
     if not migrate:
@@ -42,8 +45,11 @@ def app_for(settings: Settings, named: str | None, *, migrate: bool) -> App:
         migrate=migrate,
         pool_size=settings.pool_size,
         journal=settings.sqlite_journal,
+        usage_namespace=settings.usage_namespace if given is None else given.usage_namespace,
+        webhooks_private=settings.webhooks_private,
     )
     if given is not None:
+        made.registry.reach = given.registry.reach
         adopt(made, given)
         given.close()
     return made
@@ -73,15 +79,8 @@ def load_app(named: str) -> App:
 
 def adopt(app: App, other: App) -> None:
     """Register the handlers of one app with another; what an app does itself stays its own."""
-    from watchkeeper.core.envelope import EVALUATION_REQUESTED
-
-    for topic in other.registry:
-        if topic.call is None:
-            continue
-        if topic.name == EVALUATION_REQUESTED:
-            app.decision(topic.call)
-        else:
-            app.registry.handle(topic.name, topic.call, namespace=topic.namespace)
+    for bring in other.brought:
+        bring(app)
 
 
 def has_decision(app: App) -> bool:

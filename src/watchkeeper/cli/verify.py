@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,7 +13,8 @@ from watchkeeper.cli.options import AnyTenant, AsJson, Db
 from watchkeeper.cli.output import console, progress, say_json
 from watchkeeper.cli.place import opened
 
-MARKS = {True: "[green]✓[/]", False: "[bold red]✗[/]"}
+if TYPE_CHECKING:
+    from watchkeeper.actions.verify import Finding
 
 
 def verify(
@@ -36,32 +38,43 @@ def verify(
         findings = audit(database, names, recompute_max=None if recompute_all else RECOMPUTE_MAX)
     broken = [finding for finding in findings if not finding.is_clean]
     if as_json:
-        say_json(
-            {
-                "clean": not broken,
-                "invariants": [
-                    {
-                        "invariant": f.invariant,
-                        "holds": f.holds,
-                        "clean": f.is_clean,
-                        "rows": [dict(row) for row in f.rows],
-                    }
-                    for f in findings
-                ],
-            }
-        )
+        say_json({"clean": not broken, "invariants": [as_data(f) for f in findings]})
     else:
-        printer = console()
-        for finding in findings:
-            printer.print(f"{MARKS[finding.is_clean]} {finding.holds}")
-            for row in finding.rows:
-                told = ", ".join(f"{name} {value}" for name, value in row.items())
-                printer.print(f"    {finding.invariant}: {told}", markup=False)
-        printer.print(
-            f"{len(findings)} invariants hold."
-            if not broken
-            else f"{len(broken)} of {len(findings)} invariants do not hold."
-        )
+        say_findings(findings)
+    end_with(broken)
+
+
+def as_data(f: Finding) -> dict[str, Any]:
+    return {
+        "invariant": f.invariant,
+        "holds": f.holds,
+        "clean": f.is_clean,
+        "rows": [dict(row) for row in f.rows],
+    }
+
+
+def say_findings(findings: Sequence[Finding]) -> None:
+    """Each in a sentence, with the rows that break it, and how many hold."""
+    for finding in findings:
+        say_finding(finding, "[bold red]✗[/]")
+    printer = console()
+    broken = sum(not finding.is_clean for finding in findings)
+    printer.print(
+        f"{broken} of {len(findings)} invariants do not hold."
+        if broken
+        else f"{len(findings)} invariants hold."
+    )
+
+
+def say_finding(finding: Finding, mark: str) -> None:
+    printer = console()
+    printer.print(f"{'[green]✓[/]' if finding.is_clean else mark} {finding.holds}")
+    for row in finding.rows:
+        told = ", ".join(f"{name} {value}" for name, value in row.items())
+        printer.print(f"    {finding.invariant}: {told}", markup=False)
+
+
+def end_with(broken: Sequence[Finding]) -> None:
     sys.stdout.flush()
     if broken:
         raise typer.Exit(FOUND)

@@ -42,6 +42,42 @@ debounce_seconds = 72000
 cooldown_seconds = 300
 max_per_account_per_hour = 2
 
+# Models are priced in micro-credits: a token costs multiplier / 1000000 of one, rounded up.
+# Where a model's tier is full, or its kill switch is on, the one it is downgraded to is tried.
+
+[models.standard]
+tier = "standard"
+input_multiplier_micro = 1000000
+output_multiplier_micro = 3000000
+
+[models.premium]
+tier = "premium"
+input_multiplier_micro = 5000000
+output_multiplier_micro = 15000000
+downgrade_to = "standard"        # "none" ends the cascade
+
+[quota]
+default_model = "standard"       # of runs that report usage and name no model
+tolerance_percent = 110          # what a turn may be charged, of what it reserved
+generation_floor_tokens = 50     # output that an unfinished turn is estimated at
+watchdog_seconds = 300           # a turn that is silent for longer is ended
+
+[quota.tenant.daily]             # micro-credits, for the tenant as a whole
+total = 1000000000
+tiers.premium = 500000000
+
+[quota.tenant.monthly]
+total = 20000000000
+tiers.premium = 10000000000
+
+[quota.user.daily]               # and for each of its users
+total = 100000000
+tiers.premium = 50000000
+
+[quota.user.monthly]
+total = 2000000000
+tiers.premium = 1000000000
+
 [delivery.defaults]
 guarantee = "at_least_once"
 max_attempts = 10
@@ -50,6 +86,7 @@ backoff_base_seconds = 1
 backoff_max_seconds = 3600
 concurrency = 16                 # in one process
 concurrency_total = "unlimited"  # over all processes
+endpoint_concurrency = 4         # sends at once from one process to one endpoint of a sink
 order = "none"
 on_dead = "continue"
 
@@ -67,6 +104,11 @@ guarantee = "at_least_once"
 max_attempts = 1000              # a schedule outlives a long outage
 backoff_base_seconds = 1
 backoff_max_seconds = 300
+
+[delivery.topics.usage_snapshot]
+guarantee = "at_least_once"
+max_attempts = 100               # billing may be away for days
+backoff_max_seconds = 3600
 
 [retention]
 delivered_days = 7

@@ -39,6 +39,7 @@ class DeadReason(StrEnum):
     ATTEMPTS_EXHAUSTED = "ATTEMPTS_EXHAUSTED"
     OUTCOME_UNKNOWN = "OUTCOME_UNKNOWN"  # its worker fell silent on the last attempt
     KILL_SWITCH = "KILL_SWITCH"
+    QUOTA_EXCEEDED = "QUOTA_EXCEEDED"  # of a metered run; to be redriven when there is room
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +55,7 @@ class DeliveryRule:
     concurrency_total: int | None  # over all processes; None is unlimited
     order: Order
     on_dead: OnDead
+    endpoint_concurrency: int = 4  # sends at once from one process to one endpoint
     timeout_us: int | None  # None: a handler may run for as long as its lease is renewed
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from watchkeeper.core.admission import Event
 from watchkeeper.core.canonical import sha256_hex
-from watchkeeper.core.ids import AccountId, DecisionId, TenantId
+from watchkeeper.core.ids import AccountId, DecisionId, MessageId, TenantId
 from watchkeeper.core.time import SECOND, Instant, ceil_epoch, from_iso, to_iso
 
 EVALUATION_REQUESTED = "decision.evaluation_requested"
@@ -19,6 +19,9 @@ DEFERRED = "decision.deferred"
 SCHEDULED = "decision.scheduled"
 SCHEDULE_DUE = "schedule.due"
 SCHEDULE_SLICE = "schedule.slice"
+MESSAGE_DEAD = "message.dead"
+REPORT_GENERATED = "report.generated"
+PLAN_CHANGED = "plan.changed"
 
 SOURCE = "watchkeeper"
 
@@ -90,6 +93,35 @@ def deferred(
             "retry_after_seconds": retry_after_seconds(until, now),
         },
         "detail-type": "RUN_DECISION_DEFERRED",
+        "source": source,
+    }
+
+
+def message_dead(
+    tenant_id: TenantId,
+    message_id: MessageId,
+    *,
+    namespace: str,
+    topic: str,
+    attempts: int,
+    reason: str,
+    error: str | None,
+    now: Instant,
+    source: str = SOURCE,
+) -> dict[str, Any]:
+    """A message came to its end undelivered. Its payload stays at the desk."""
+    return {
+        "detail": {
+            "attempts": attempts,
+            "dead_at": to_iso(now),
+            "error": error,
+            "message_id": message_id,
+            "namespace": namespace,
+            "reason": reason,
+            "tenant_id": tenant_id,
+            "topic": topic,
+        },
+        "detail-type": "MESSAGE_DEAD",
         "source": source,
     }
 

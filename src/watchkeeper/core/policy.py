@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from watchkeeper.core.delivery import DeliveryRule, Guarantee, OnDead, Order
+from watchkeeper.core.quota import TOTAL, Model, Period, QuotaRules, Scope, tier_bucket
 from watchkeeper.core.time import SECOND
 
 Value: TypeAlias = "int | str | Mapping[str, Value]"
@@ -20,6 +21,7 @@ Document: TypeAlias = "Mapping[str, Value]"
 
 UNLIMITED = "unlimited"
 DEFAULT = "default"
+NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,9 @@ class TriggerRule:
     tenant_cap: int | None = None
 
 
+NO_QUOTA = QuotaRules(models={})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TenantRules:
     """What one tenant is ruled by, resolved."""
@@ -52,6 +57,7 @@ class TenantRules:
     idempotency_ttl_us: int = 86_400 * SECOND
     spread_seconds: int = 300
     signals_per_run_max: int = 1000
+    quota: QuotaRules = NO_QUOTA
     policy_version: int = 0
     policy_hash: str = ""
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
@@ -79,6 +85,7 @@ def rules_for(policy: Policy, tenant_id: str, tier: str | None) -> TenantRules:
         idempotency_ttl_us=_whole(merged, "idempotency_ttl_seconds") * SECOND,
         spread_seconds=_whole(merged, "spread_seconds"),
         signals_per_run_max=_whole(merged, "signals_per_run_max"),
+        quota=_quota_rules(merged),
         policy_version=policy.version,
         policy_hash=policy.hash,
         sources=_sources(policy, tenant_id, tier),
@@ -108,6 +115,7 @@ def delivery_for(policy: Policy, topic: str) -> DeliveryRule:
         backoff_max_us=_whole(table, "backoff_max_seconds") * SECOND,
         concurrency=_whole(table, "concurrency"),
         concurrency_total=_limit(table, "concurrency_total"),
+        endpoint_concurrency=_whole(table, "endpoint_concurrency"),
         order=Order(str(table["order"])),
         on_dead=OnDead(str(table["on_dead"])),
         timeout_us=None if timeout is None else timeout * SECOND,
@@ -180,6 +188,41 @@ def _trigger_rule(table: Document) -> TriggerRule:
         account_cap=_limit(table, "max_per_account_per_hour"),
         tenant_cap=_limit(table, "max_per_tenant_per_hour"),
     )
+
+
+def _quota_rules(merged: Document) -> QuotaRules:
+    quota = _table(merged["quota"])
+    return QuotaRules(
+        models={name: _model(name, _table(t)) for name, t in _table(merged["models"]).items()},
+        default_model=str(quota["default_model"]),
+        limits=dict(_credit_limits(quota)),
+        tolerance_percent=_whole(quota, "tolerance_percent"),
+        generation_floor_tokens=_whole(quota, "generation_floor_tokens"),
+        timeout_us=_whole(quota, "watchdog_seconds") * SECOND,
+    )
+
+
+def _model(name: str, table: Document) -> Model:
+    following = str(table.get("downgrade_to", NONE))
+    return Model(
+        name=name,
+        tier=str(table["tier"]),
+        input_multiplier_micro=_whole(table, "input_multiplier_micro"),
+        output_multiplier_micro=_whole(table, "output_multiplier_micro"),
+        downgrade_to=None if following == NONE else following,
+    )
+
+
+def _credit_limits(quota: Document) -> Iterator[tuple[tuple[Scope, Period, str], int]]:
+    for scope in Scope:
+        for period in Period:
+            table = _entry(quota, scope, period)
+            named = {TOTAL: table.get(TOTAL, UNLIMITED)}
+            tiers = _table(table.get("tiers", {}))
+            named |= {tier_bucket(tier): limit for tier, limit in tiers.items()}
+            for bucket, limit in named.items():
+                if isinstance(limit, int):
+                    yield (scope, period, bucket), limit
 
 
 def _entry(document: Document, section: str, name: str) -> Document:

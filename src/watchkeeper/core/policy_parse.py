@@ -10,8 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from watchkeeper.core.canonical import sha256_hex
 from watchkeeper.core.default_policy import DEFAULT_POLICY_TOML
 from watchkeeper.core.delivery import Guarantee, OnDead, Order
-from watchkeeper.core.policy import Document, Policy, Value, overlay, path_part
-from watchkeeper.core.policy_schema import DOCUMENT, TRIGGER_REQUIRED, Mistake, Path, check, plain
+from watchkeeper.core.policy import NONE, Document, Policy, Value, overlay, path_part
+from watchkeeper.core.policy_schema import (
+    DOCUMENT,
+    MODEL_REQUIRED,
+    TRIGGER_REQUIRED,
+    Mistake,
+    Path,
+    check,
+    plain,
+)
 from watchkeeper.core.toml_lines import locate_lines
 from watchkeeper.core.toml_text import to_toml
 from watchkeeper.errors import Invalid, Problem
@@ -24,6 +32,7 @@ PINNED: Mapping[str, Guarantee] = {
     "decision.evaluation_requested": Guarantee.AT_MOST_ONCE,
     "decision.retry": Guarantee.AT_LEAST_ONCE,
     "schedule.due": Guarantee.AT_LEAST_ONCE,
+    "usage_snapshot": Guarantee.AT_LEAST_ONCE,
 }
 """What the product promises of its own topics is not for a document to change."""
 
@@ -130,7 +139,45 @@ def _contradictions(said: Document) -> Iterator[Mistake]:
                 if name not in registry:
                     path = (section, owner, "triggers", name)
                     yield path, f"overrides no trigger type; register it under triggers.{name}"
+    yield from _model_contradictions(said, effective)
     yield from _delivery_contradictions(_at(said, "delivery"), _at(effective, "delivery"))
+
+
+def _model_contradictions(said: Document, effective: Document) -> Iterator[Mistake]:
+    """For everybody, and again for each tier and tenant that says something of models."""
+    yield from _model_mistakes(effective, ())
+    for section in ("tiers", "tenants"):
+        for owner, layer in _at(said, section).items():
+            own = _as_table(layer)
+            if "models" in own or "quota" in own:
+                yield from _model_mistakes(overlay(effective, own), (section, owner))
+
+
+def _model_mistakes(merged: Document, path: Path) -> Iterator[Mistake]:
+    models = _at(merged, "models")
+    for name, value in models.items():
+        model = _as_table(value)
+        for key in MODEL_REQUIRED:
+            if key not in model:
+                yield (*path, "models", name, key), "is required for a model of your own"
+        following = model.get("downgrade_to", NONE)
+        if following != NONE and following not in models:
+            yield (*path, "models", name, "downgrade_to"), "names no model"
+        elif _comes_back(name, models):
+            yield (*path, "models", name, "downgrade_to"), "leads back to the model itself"
+    if _at(merged, "quota")["default_model"] not in models:
+        yield (*path, "quota", "default_model"), "names no model"
+
+
+def _comes_back(name: str, models: Document) -> bool:
+    seen = {name}
+    following = _at(models, name).get("downgrade_to", NONE)
+    while isinstance(following, str) and following in models:
+        if following in seen:
+            return following == name
+        seen.add(following)
+        following = _at(models, following).get("downgrade_to", NONE)
+    return False
 
 
 def _delivery_contradictions(said: Document, effective: Document) -> Iterator[Mistake]:

@@ -16,6 +16,9 @@ from watchkeeper.core.policy import UNLIMITED, Value
 
 INTEGER_MAX = 2**31 - 1
 NAMES_MAX = 10_000
+CREDITS_MAX = 10**15
+"""Micro-credits: sums and products of them stay within 64 bits."""
+MULTIPLIER_MAX = 10**12
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,14 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class Word:
+    """A name of something that is defined elsewhere."""
+
+    what: str
+    pattern: re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     fields: Mapping[str, Node]
 
@@ -46,7 +57,7 @@ class Named:
     entry: Node
 
 
-Node: TypeAlias = Whole | Choice | Table | Named
+Node: TypeAlias = Whole | Choice | Word | Table | Named
 Path: TypeAlias = tuple[str, ...]
 Mistake: TypeAlias = tuple[Path, str]
 
@@ -60,12 +71,40 @@ TRIGGER = Table(
 )
 TRIGGER_REQUIRED = ("debounce_seconds", "cooldown_seconds")
 
+MODEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}")
+MODEL_TIER = re.compile(r"[A-Za-z0-9_-]{1,64}")
+MODEL = Table(
+    {
+        "tier": Word("tier", MODEL_TIER),
+        "input_multiplier_micro": Whole(0, MULTIPLIER_MAX),
+        "output_multiplier_micro": Whole(0, MULTIPLIER_MAX),
+        "downgrade_to": Word("model", MODEL_NAME),
+    }
+)
+MODEL_REQUIRED = ("tier", "input_multiplier_micro", "output_multiplier_micro")
+
+CREDITS = Whole(0, CREDITS_MAX, is_limit=True)
+BUCKETS = Table({"total": CREDITS, "tiers": Named("tier", MODEL_TIER, CREDITS)})
+PERIODS = Table({"daily": BUCKETS, "monthly": BUCKETS})
+QUOTA = Table(
+    {
+        "default_model": Word("model", MODEL_NAME),
+        "tolerance_percent": Whole(100, 1_000),
+        "generation_floor_tokens": Whole(0, 1_000_000),
+        "watchdog_seconds": Whole(60, 3_600),
+        "tenant": PERIODS,
+        "user": PERIODS,
+    }
+)
+
 OVERRIDABLE: Mapping[str, Node] = {
     "idempotency_ttl_seconds": Whole(1),
     "spread_seconds": Whole(0, 3600),
     "signals_per_run_max": Whole(1, 10_000),
     "run_budget_per_day": Whole(0, is_limit=True),
     "triggers": Named("trigger type", re.compile(r"[A-Z][A-Z0-9_]{0,63}"), TRIGGER),
+    "models": Named("model", MODEL_NAME, MODEL),
+    "quota": QUOTA,
 }
 
 DELIVERY = Table(
@@ -77,6 +116,7 @@ DELIVERY = Table(
         "backoff_max_seconds": Whole(1, 604_800),
         "concurrency": Whole(1, 1_000),
         "concurrency_total": Whole(1, 1_000_000, is_limit=True),
+        "endpoint_concurrency": Whole(1, 1_000),
         "order": Choice(tuple(Order)),
         "on_dead": Choice(tuple(OnDead)),
         "timeout_seconds": Whole(1, 86_400, is_limit=True),
@@ -110,6 +150,9 @@ def check(value: object, node: Node, path: Path = ()) -> Iterator[Mistake]:
         case Choice(options=options):
             if value not in options or not isinstance(value, str):
                 yield path, f"must be one of {_listed(options)}"
+        case Word(what=what, pattern=pattern):
+            if not isinstance(value, str) or not pattern.fullmatch(value):
+                yield path, f"must be the name of a {what} ({pattern.pattern})"
         case Table() | Named():
             if isinstance(value, Mapping):
                 yield from _check_table(value, node, path)

@@ -16,11 +16,14 @@ from typing import Any, NamedTuple, TypeAlias
 from watchkeeper.core import delivery
 from watchkeeper.core.delivery import AttemptResult, Delivered, DeliveryRule
 from watchkeeper.core.ids import MessageId
+from watchkeeper.core.sinks import Reach
+from watchkeeper.handlers.endpoint import Endpoint, Kind, Sender
 from watchkeeper.handlers.results import Reject, Retry
 from watchkeeper.moves.lose_messages import OnLost
 from watchkeeper.store.database import Database
 from watchkeeper.store.leases import Message
 from watchkeeper.store.outbox import NAMESPACE
+from watchkeeper.store.sinks import SinkBook
 
 BATCH_MAX = 100
 """Messages that a batch function is given at once, unless it says otherwise."""
@@ -29,6 +32,14 @@ BATCH_MAX = 100
 @dataclass(frozen=True, slots=True)
 class NotStarted:
     """The worker stopped before the handler was called: the attempt is given back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parked(NotStarted):
+    """Nobody takes it now: it is put back with its attempt, and left alone for a while."""
+
+    wait_us: int
+    why: str | None = None  # kept with the message, if it is to be seen there
 
 
 class Ended(NamedTuple):
@@ -64,6 +75,20 @@ class Topic:
     def is_async(self) -> bool:
         return self.call is not None and is_async(self.call)
 
+    @property
+    def is_bare(self) -> bool:
+        """Nothing in this process takes it: it is here because a sink does."""
+        return self.call is None and self.deliver is None
+
+
+class Departure(NamedTuple):
+    """A message on its way out of the process."""
+
+    message: Message
+    endpoint: Endpoint
+    topic: Topic  # the bare one, whose hooks stand around the send
+    told: Any  # what `prepare` made of the message
+
 
 class Registry:
     """The handlers of this process, the rules of their topics, and who hears of losses."""
@@ -71,7 +96,11 @@ class Registry:
     def __init__(self, rule_for: Callable[[str], DeliveryRule]) -> None:
         self.rule_for = rule_for
         self._topics: dict[tuple[str, str], Topic] = {}
+        self._bare: dict[tuple[str, str], Topic] = {}
         self.on_lost: dict[tuple[str, str], OnLost] = {}
+        self.on_dead: OnLost | None = None
+        self.make_sender: Callable[[Kind], Sender] = make_sender
+        self.reach = Reach.PUBLIC
 
     def handle(
         self,
@@ -93,6 +122,25 @@ class Registry:
         topic = Topic(namespace=namespace, name=name, deliver=deliver, batch_max=batch_max)
         self._topics[namespace, name] = topic
 
+    def send(self, name: str, *, prepare: Prepare, finish: Finish) -> None:
+        """What stands around each send of a topic, where it has a sink."""
+        topic = Topic(namespace=NAMESPACE, name=name, prepare=prepare, finish=finish)
+        self._bare[NAMESPACE, name] = topic
+
+    def bare(self, key: tuple[str, str]) -> Topic:
+        """A topic as it is where only a sink takes it. Always the same object."""
+        found = self._bare.get(key)
+        if found is None:
+            found = self._bare[key] = Topic(namespace=key[0], name=key[1])
+        return found
+
+    def with_sinks(self, book: SinkBook) -> Iterator[Topic]:
+        """Every topic that somebody takes: a handler here, or a sink of anybody."""
+        yield from self
+        for key in list(book.topics()):
+            if key not in self._topics:
+                yield self.bare(key)
+
     def when_lost(self, name: str, hook: OnLost, *, namespace: str = NAMESPACE) -> None:
         """Tell of each message that died or was discarded, in the transaction of that."""
         self.on_lost[namespace, name] = hook
@@ -104,7 +152,12 @@ class Registry:
         return key in self._topics
 
     def of(self, message: Message) -> Topic:
-        return self._topics[message.namespace, message.topic]
+        key = (message.namespace, message.topic)
+        return self._topics.get(key) or self.bare(key)
+
+    def ended_by(self, one: Ended) -> Topic:
+        """The topic whose `finish` writes this end."""
+        return one.argument.topic if isinstance(one.argument, Departure) else self.of(one.message)
 
 
 def attempt(call: Call, argument: object) -> tuple[AttemptResult, object]:
@@ -148,6 +201,17 @@ def attempt_batch(topic: Topic, db: Database, messages: list[Message]) -> list[E
     except BaseException as error:
         results = [result_of(error)] * len(messages)
     return [Ended(m, m, result) for m, result in zip(messages, results, strict=True)]
+
+
+def make_sender(kind: Kind) -> Sender:
+    """Who takes messages to endpoints of a kind; loaded when the first of them has one."""
+    if kind == "webhook":
+        from watchkeeper.handlers.webhook import WebhookSender
+
+        return WebhookSender()
+    from watchkeeper.handlers.nats import NatsSender
+
+    return NatsSender()
 
 
 DELIVERED = Delivered()

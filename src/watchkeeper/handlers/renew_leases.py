@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from watchkeeper.core.ids import MessageId
 from watchkeeper.core.time import SECOND
@@ -26,12 +26,16 @@ _SURE_SECONDS = 0.8 / SECOND
 """The part of a lease, per microsecond of it, in which a handler may still be begun."""
 
 
-class Hold(NamedTuple):
-    message: Message
+class Terms(NamedTuple):
+    """Under which messages are held that were claimed together."""
+
     lease_us: int
     renewed: float  # on the process's monotonic clock, before it was asked for
     until: float | None  # not renewed beyond: the handler's time is over
     is_counted: bool
+
+
+Hold: TypeAlias = tuple[Message, Terms]
 
 
 class Leases:
@@ -49,20 +53,22 @@ class Leases:
         self, messages: Iterable[Message], queue: Queue, since: float, timeout_us: int | None
     ) -> None:
         until = None if timeout_us is None else since + timeout_us / SECOND
-        counted = queue.total is not None
-        for m in messages:
-            self._held[m.id] = Hold(m, queue.lease_us, since, until, counted)
-            if m.attempt > 1 and m.attempt == queue.max_attempts:
-                self._suspects.add(m.id)
+        terms = Terms(queue.lease_us, since, until, queue.total is not None)
+        self._held.update([(m.id, (m, terms)) for m in messages])
+        if queue.max_attempts > 1:
+            self._suspects.update([m.id for m in messages if m.attempt == queue.max_attempts])
 
     def may_start(self, message: Message) -> bool:
         """Whether the lease surely lives: nothing is begun on one that may be another's by now."""
         hold = self._held.get(message.id)
-        return hold is not None and time.monotonic() - hold.renewed < hold.lease_us * _SURE_SECONDS
+        if hold is None:
+            return False
+        lease_us, renewed, _, _ = hold[1]
+        return time.monotonic() - renewed < lease_us * _SURE_SECONDS
 
     def holds_suspect(self, namespace: str, topic: str) -> bool:
         """Whether a message of the topic is on its last of several attempts here."""
-        held = [self._held[id].message for id in self._suspects if id in self._held]
+        held = [self._held[id][0] for id in self._suspects if id in self._held]
         return any((m.namespace, m.topic) == (namespace, topic) for m in held)
 
     def drop(self, ids: Collection[MessageId]) -> None:
@@ -84,21 +90,21 @@ class Leases:
         return lost
 
     def _renew(self, db: Database, holds: Sequence[Hold], now: float) -> int:
-        counted = {(h.message.namespace, h.message.topic) for h in holds if h.is_counted}
-        asked = [(hold.message, hold.lease_us) for hold in holds]
+        counted = {(m.namespace, m.topic) for m, terms in holds if terms.is_counted}
+        asked = [(m, terms.lease_us) for m, terms in holds]
         with db.begin_system() as tx:
             lock_slots(tx, [Queue(*key, 0, 0, 0, total=0) for key in sorted(counted)])
             renewed, lost = outbox_settle.renew(tx, asked)
-        for hold in holds:
-            id = hold.message.id
-            if id in renewed and id in self._held:
-                self._held[id] = hold._replace(renewed=now)
-            elif id in lost and self._held.pop(id, None) is not None:
-                self.lost.add(id)
+        for m, terms in holds:
+            if m.id in renewed and m.id in self._held:
+                self._held[m.id] = (m, terms._replace(renewed=now))
+            elif m.id in lost and self._held.pop(m.id, None) is not None:
+                self.lost.add(m.id)
         return len(lost)
 
 
 def _is_due(hold: Hold, now: float) -> bool:
-    if hold.until is not None and now >= hold.until:
+    _, terms = hold
+    if terms.until is not None and now >= terms.until:
         return False
-    return now - hold.renewed >= hold.lease_us / (3 * SECOND)
+    return now - terms.renewed >= terms.lease_us / (3 * SECOND)

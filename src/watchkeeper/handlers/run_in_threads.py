@@ -8,9 +8,10 @@ of messages a second; one that blocks brings up more threads, up to the topic's 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeAlias
 
 from watchkeeper.handlers.registry import (
@@ -61,15 +62,25 @@ class Crew:
         self._seen_count = -1
         self.held = 0  # started or waiting here, not yet taken as ended
 
-    def start(self, pieces: Sequence[Piece]) -> None:
-        """Hand over messages. They are begun in order."""
-        self.held += sum(len(piece) if isinstance(piece, list) else 1 for piece in pieces)
+    @property
+    def running(self) -> int:
+        """Messages that wait here or are in handlers."""
+        return self.held - len(self._ended)
+
+    def add(self, pieces: Sequence[Piece]) -> None:
+        """Take messages in. Those who are at work may help themselves; `begin` wakes the rest."""
+        self.held += len(pieces) if self.topic.deliver is None else sum(map(len, pieces))
+        self._waiting.extend(pieces)
+
+    def begin(self) -> None:
+        """See to it that what waits is begun, in order."""
+        if not self._waiting:
+            return
         if self.topic.is_async:
-            self._loop.call(self._begin_async, pieces)
+            self._loop.call(self._begin_async, self._withdrawn())
             return
         with self._arrival:
-            self._waiting.extend(pieces)
-            self._arrival.notify(min(len(pieces), self._idle))
+            self._arrival.notify(min(len(self._waiting), self._idle))
             if self._idle == 0 and self._threads == 0:
                 self._add_threads(1)
 
@@ -89,20 +100,22 @@ class Crew:
 
     def take(self) -> list[Ended]:
         """The attempts that have ended since."""
-        taken = []
-        while self._ended:
-            taken.append(self._ended.popleft())
+        taken = [self._ended.popleft() for _ in range(len(self._ended))]
         self.held -= len(taken)
         return taken
 
     def abandon(self) -> None:
         """What was not begun ends as not started."""
-        while True:
-            try:
-                piece = self._waiting.popleft()
-            except IndexError:
-                return
+        for piece in self._withdrawn():
             self._give_back(piece)
+
+    def _withdrawn(self) -> list[Piece]:
+        """What nobody has begun; threads may help themselves meanwhile."""
+        pieces: list[Piece] = []
+        with contextlib.suppress(IndexError):
+            while True:
+                pieces.append(self._waiting.popleft())
+        return pieces
 
     def _give_back(self, piece: Piece) -> None:
         if isinstance(piece, list):
@@ -205,6 +218,15 @@ class LoopThread:
         begun = self._loop.create_task(coroutine)
         self._running.add(begun)
         begun.add_done_callback(self._running.discard)
+
+    def finish(self, coroutine: Coroutine[Any, Any, None], timeout_seconds: float) -> None:
+        """Wait for one last thing to be done on the loop, if there is one."""
+        if self._loop is None:
+            coroutine.close()
+            return
+        done = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        with contextlib.suppress(Exception):
+            done.result(timeout_seconds)
 
     def close(self, timeout_seconds: float) -> None:
         """Cancel what still runs and end the thread."""

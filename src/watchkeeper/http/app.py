@@ -12,6 +12,7 @@ from fastapi import APIRouter, FastAPI, Response
 from watchkeeper import telemetry
 from watchkeeper.actions.admit import Admission
 from watchkeeper.actions.topics import register_own
+from watchkeeper.actions.turns import Turns
 from watchkeeper.core.policy import delivery_for
 from watchkeeper.handlers.registry import Registry
 from watchkeeper.http import (
@@ -26,10 +27,13 @@ from watchkeeper.http import (
     outbox,
     policy,
     problems,
+    quota,
     schedules,
     signals,
+    sinks,
     tenants,
     triggers,
+    turns,
 )
 from watchkeeper.http.answers import answer
 from watchkeeper.http.context import Server, Workers
@@ -49,6 +53,9 @@ ROUTERS: tuple[APIRouter, ...] = (
     triggers.routes,
     decisions.routes,
     schedules.routes,
+    sinks.routes,
+    turns.routes,
+    quota.routes,
     outbox.routes,
     ledger.routes,
     kill_switches.routes,
@@ -63,6 +70,7 @@ def create_app(
     dev: bool = False,
     workers: Workers | None = None,
     admission: Admission | None = None,
+    turns: Turns | None = None,
 ) -> FastAPI:
     """The ASGI application. In `dev` an unknown tenant is made by its first use.
 
@@ -75,10 +83,16 @@ def create_app(
         db=db,
         settings=settings,
         admission=admission,
-        registry=_own_registry(db, admission) if workers is None else workers.registry,
+        turns=turns or Turns(db, makes_tenants=dev, namespace=settings.usage_namespace),
+        registry=_own_registry(db, admission, settings.usage_namespace)
+        if workers is None
+        else workers.registry,
         keyring=Keyring(db, None if secret is None else secret.get_secret_value()),
         dev=dev,
         workers=workers,
+    )
+    server.registry.reach = server.registry.reach.widened(
+        private=settings.webhooks_private, dev=dev
     )
     if count_verdicts not in admission.observers:
         admission.observers.append(count_verdicts)
@@ -103,10 +117,10 @@ def create_app(
     return app
 
 
-def _own_registry(db: Database, admission: Admission) -> Registry:
+def _own_registry(db: Database, admission: Admission, usage_namespace: str) -> Registry:
     """Where nobody works beside the server: what the desk must know of our own topics."""
     registry = Registry(lambda topic: delivery_for(db.policies.latest(), topic))
-    register_own(registry, admission)
+    register_own(registry, admission, usage_namespace)
     return registry
 
 

@@ -28,5 +28,6 @@ def get_clock(ctx: Ctx) -> Response:
 def post_clock_advance(body: ClockIn, ctx: Ctx) -> Response:
     """Move the virtual clock through every due instant; answers when all of it is done."""
     workers = ctx.server.workers
-    done = advance_clock(ctx.db, body.seconds, None if workers is None else workers.drain)
+    drain = None if workers is None else workers.drain
+    done = advance_clock(ctx.db, body.seconds, drain, ctx.server.turns)
     return answer({"now": to_iso(done.now_at), "steps": done.steps, "ran": dict(done.ran)})

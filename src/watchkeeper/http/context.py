@@ -18,7 +18,9 @@ from watchkeeper.actions.locate_tenant import (
     tenant_of_decision,
     tenant_of_message,
     tenant_of_schedule,
+    tenant_of_turn,
 )
+from watchkeeper.actions.turns import Turns
 from watchkeeper.actions.views import tenant_exists
 from watchkeeper.core.ids import AccountId, ScheduleId, TenantId
 from watchkeeper.errors import Invalid, NotFound
@@ -48,6 +50,7 @@ class Server:
     db: Database
     settings: Settings
     admission: Admission
+    turns: Turns
     keyring: Keyring
     registry: Registry
     dev: bool = False
@@ -100,6 +103,11 @@ class Context:
     def tenant_of_message(self, message_id: str, named: str | None) -> TenantId:
         if named is None and self.caller.tenant_id is None:
             return tenant_of_message(self.db, message_id)
+        return self.tenant(named)
+
+    def tenant_of_turn(self, turn_id: str, named: str | None) -> TenantId:
+        if named is None and self.caller.tenant_id is None:
+            return tenant_of_turn(self.db, turn_id)
         return self.tenant(named)
 
     def tenant_of_account(self, account_id: AccountId, named: str | None) -> TenantId:

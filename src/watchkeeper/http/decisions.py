@@ -7,10 +7,11 @@ from typing import Annotated
 from fastapi import Query, Response
 
 from watchkeeper.actions.explain_decision import explain_decision
-from watchkeeper.actions.report_outcome import report_outcome
+from watchkeeper.actions.report_outcome import Outcome, report_outcome
+from watchkeeper.actions.show_turn import turns_of_decision
 from watchkeeper.actions.views import OLDEST, list_decisions, view_decision
 from watchkeeper.core.admission import Reason, Result
-from watchkeeper.core.ids import DecisionId
+from watchkeeper.core.ids import DecisionId, TenantId
 from watchkeeper.http import views
 from watchkeeper.http.access import Access, needs
 from watchkeeper.http.answers import (
@@ -23,11 +24,12 @@ from watchkeeper.http.answers import (
     page,
     position,
 )
-from watchkeeper.http.context import Ctx, identifier
+from watchkeeper.http.context import Context, Ctx, identifier
 from watchkeeper.http.route import router
-from watchkeeper.http.shapes import DecisionOut, ExplainOut, Page
+from watchkeeper.http.shapes import DecisionOut, ExplainOut, Page, ShownDecisionOut
 from watchkeeper.input_types import Moment
 from watchkeeper.inputs import OutcomeIn
+from watchkeeper.turn_methods import usage_of
 
 routes = router("decisions")
 
@@ -69,13 +71,12 @@ def get_decisions(
     return page("decisions", [views.decision(one, whose) for one in found], limit, last)
 
 
-@routes.get("/v1/decisions/{decision_id}", response_model=DecisionOut)
+@routes.get("/v1/decisions/{decision_id}", response_model=ShownDecisionOut)
 @needs(Access.READ)
 def get_decision(decision_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
-    """One decision, with its run."""
+    """One decision, with its run and the turns that metered it."""
     name = identifier(decision_id, "decision")
-    whose = ctx.tenant_of_decision(name, tenant_id)
-    return answer(views.decision(view_decision(ctx.db, whose, DecisionId(name)), whose))
+    return _shown(ctx, ctx.tenant_of_decision(name, tenant_id), DecisionId(name))
 
 
 @routes.get("/v1/decisions/{decision_id}/explain", response_model=ExplainOut)
@@ -87,11 +88,20 @@ def get_explanation(decision_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -
     return answer(explain_decision(ctx.db, whose, name).to_json())
 
 
-@routes.post("/v1/decisions/{decision_id}/outcome", response_model=DecisionOut)
+@routes.post("/v1/decisions/{decision_id}/outcome", response_model=ShownDecisionOut)
 @needs(Access.INGEST)
 def post_outcome(decision_id: str, body: OutcomeIn, ctx: Ctx) -> Response:
-    """Say how a run ended that was delivered to a webhook. Saying it twice is saying it."""
+    """Say how a run ended that was delivered to a webhook. Saying it twice is saying it.
+
+    With what it used, its turn is settled in the same transaction.
+    """
     name = DecisionId(identifier(decision_id, "decision"))
     whose = ctx.tenant_of_decision(name, body.tenant_id)
-    report_outcome(ctx.db, whose, name, succeeded=body.succeeded, detail=body.detail)
-    return answer(views.decision(view_decision(ctx.db, whose, name), whose))
+    outcome = Outcome(body.succeeded, body.detail, usage_of(body.usage))
+    report_outcome(ctx.db, whose, name, outcome, ctx.server.turns.namespace)
+    return _shown(ctx, whose, name)
+
+
+def _shown(ctx: Context, whose: TenantId, name: DecisionId) -> Response:
+    view = view_decision(ctx.db, whose, name)
+    return answer(views.shown_decision(view, whose, turns_of_decision(ctx.db, whose, name)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import Response
 
 from watchkeeper.actions.keep_desk import (
@@ -10,6 +12,7 @@ from watchkeeper.actions.keep_desk import (
     redrive_messages,
     show_message,
 )
+from watchkeeper.actions.unhandled import is_unhandled
 from watchkeeper.actions.views import list_messages
 from watchkeeper.core.ids import MessageId
 from watchkeeper.errors import Invalid
@@ -26,11 +29,11 @@ from watchkeeper.http.answers import (
     page,
     position,
 )
-from watchkeeper.http.context import Ctx, identifier, is_identifier
+from watchkeeper.http.context import Context, Ctx, identifier, is_identifier
 from watchkeeper.http.route import router
 from watchkeeper.http.shapes import MessageOut, Page, RedrivenOut
 from watchkeeper.inputs import DiscardIn, RedriveIn, RedriveManyIn
-from watchkeeper.store.outbox_desk import Filter, Status
+from watchkeeper.store.outbox_desk import Filter, Status, StoredMessage
 
 routes = router("outbox")
 
@@ -54,7 +57,7 @@ def get_messages(
     whose = ctx.tenant(tenant_id)
     found = list_messages(ctx.db, whose, wanted, MessageId(before) if before else None, limit)
     last = found[-1].id if found else None
-    return page("outbox", [views.message(one) for one in found], limit, last)
+    return page("outbox", [_shown(ctx, one) for one in found], limit, last)
 
 
 @routes.get("/v1/outbox/{message_id}", response_model=MessageOut)
@@ -62,7 +65,7 @@ def get_messages(
 def get_message(message_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
     name = MessageId(identifier(message_id, "message"))
     whose = ctx.tenant_of_message(name, tenant_id)
-    return answer(views.message(show_message(ctx.db, whose, name)))
+    return answer(_shown(ctx, show_message(ctx.db, whose, name)))
 
 
 @routes.post("/v1/outbox/redrive", response_model=RedrivenOut)
@@ -85,7 +88,7 @@ def post_redrive(message_id: str, ctx: Ctx, body: RedriveIn | None = None) -> Re
     message = redrive_message(
         ctx.db, ctx.server.registry, whose, name, force=asked.force, by=ctx.caller.name
     )
-    return answer(views.message(message))
+    return answer(_shown(ctx, message))
 
 
 @routes.post("/v1/outbox/{message_id}/discard", status_code=204)
@@ -97,3 +100,8 @@ def post_discard(message_id: str, ctx: Ctx, body: DiscardIn | None = None) -> Re
     whose = ctx.tenant_of_message(name, asked.tenant_id)
     discard_message(ctx.db, ctx.server.registry, whose, name, by=ctx.caller.name)
     return nothing()
+
+
+def _shown(ctx: Context, message: StoredMessage) -> dict[str, Any]:
+    handlers = None if ctx.server.workers is None else ctx.server.registry
+    return views.message(message, unhandled=is_unhandled(ctx.db, handlers, message))

@@ -26,6 +26,7 @@ from watchkeeper.errors import (
     NotFound,
     Overloaded,
     Problem,
+    QuotaExceeded,
     Unauthorized,
     Unavailable,
     WatchkeeperError,
@@ -41,6 +42,7 @@ STATUS: Mapping[type[WatchkeeperError], int] = {
     NotFound: 404,
     Conflict: 409,
     Invalid: 422,
+    QuotaExceeded: 429,
     Unauthorized: 401,
     Forbidden: 403,
     Overloaded: 429,
@@ -50,6 +52,7 @@ TITLES = {
     "not_found": "There is no such thing",
     "conflict": "The present state forbids it",
     "invalid": "The request is not valid",
+    "quota_exceeded": "No quota is left",
     "unauthorized": "A valid key is needed",
     "forbidden": "This key may not do that",
     "unavailable": "Not now",
@@ -151,6 +154,8 @@ def _ours(error: WatchkeeperError, request_id: str) -> Response:
         headers["WWW-Authenticate"] = "Bearer"
     if isinstance(error, Unavailable | StillAnswering):
         headers["Retry-After"] = str(RETRY_SECONDS)
+    if isinstance(error, QuotaExceeded) and error.retry_after_seconds is not None:
+        headers["Retry-After"] = str(error.retry_after_seconds)
     problems = error.problems if isinstance(error, Invalid) else ()
     return problem(request_id, status, error.code, str(error), errors=problems, headers=headers)
 

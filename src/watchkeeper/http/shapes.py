@@ -58,6 +58,86 @@ class DecisionOut(VerdictOut):
     run: RunOut | None = Field(description="What its ALLOW caused.")
 
 
+class DecisionTurnOut(BaseModel):
+    turn_id: str
+    state: Literal["running", "completed", "failed", "cancelled"]
+    effective_model: str
+    reserved_credits_micro: int
+    settlement_method: Literal["actual", "estimated", "released"] | None
+    charged_credits_micro: int | None
+    event_id: str | None
+    event_status: str | None
+    event_at: str | None
+
+
+class ShownDecisionOut(DecisionOut):
+    turns: list[DecisionTurnOut] = Field(description="What metered its run, the newest first.")
+
+
+class TurnOut(BaseModel):
+    turn_id: str
+    tenant_id: str
+    request_id: str
+    user_id: str | None
+    decision_id: str | None = Field(description="The decision whose run it meters.")
+    state: Literal["running", "completed", "failed", "cancelled"]
+    selected_model: str = Field(description="The model that was asked for.")
+    effective_model: str = Field(description="The model to use: quota was reserved for it.")
+    policy_version: int
+    estimated_input_tokens: int
+    max_output_tokens: int
+    reserved_credits_micro: int
+    reserved_at: str
+    started_at: str | None
+    progressed_at: str
+    ended_at: str | None
+    ended_by: str | None
+    settlement_method: Literal["actual", "estimated", "released"] | None
+    input_tokens: int | None
+    output_tokens: int | None
+    charged_credits_micro: int | None
+    computed_credits_micro: int | None = Field(description="What the usage comes to, uncapped.")
+    overshoot_capped: bool | None
+    event_id: str | None = Field(description="Its usage event in the outbox.")
+
+
+class ReservedTurnOut(TurnOut):
+    existing: bool = Field(description="The request id was known already; this is its turn.")
+
+
+class ShownTurnOut(TurnOut):
+    event_status: str | None = Field(
+        description="pending, processing, delivered, dead or discarded; also after retention."
+    )
+    event_at: str | None
+
+
+class SettlementOut(BaseModel):
+    turn_id: str
+    won: bool = Field(description="It was this call that ended the turn.")
+    state: Literal["running", "completed", "failed", "cancelled"]
+    settlement_method: Literal["actual", "estimated", "released"] | None
+    charged_credits_micro: int | None
+    overshoot_capped: bool | None
+    event_id: str | None
+
+
+class QuotaBucketOut(BaseModel):
+    user_id: str | None = Field(description="Null: of the tenant as a whole.")
+    period: Literal["daily", "monthly"]
+    bucket: str = Field(description="`total`, or a tier such as `tier:premium`.")
+    starts_at: str
+    next_reset_at: str = Field(description="When the next period begins, with nothing used.")
+    limit: int | None = Field(description="In micro-credits, like the rest. Null: unlimited.")
+    spent: int
+    reserved: int
+    remaining: int | None
+    turns_reserved: int
+    turns_settled: int
+    input_tokens: int
+    output_tokens: int
+
+
 class CheckOut(BaseModel):
     name: str
     compared: Any
@@ -133,6 +213,23 @@ class ScheduleOut(BaseModel):
     updated_at: str
 
 
+class SinkOut(BaseModel):
+    name: str
+    tenant_id: str | None = Field(description="Null: for all tenants.")
+    namespace: str
+    topic: str
+    kind: Literal["webhook", "nats"]
+    url: str = Field(description="Without user, password and query.")
+    old_secret_until: str | None = Field(description="Until then the secret before signs too.")
+    set_by: str
+    created_at: str
+    updated_at: str
+
+
+class SinkSetOut(SinkOut):
+    secret: str | None = Field(description="Shown once, and only if it was made just now.")
+
+
 class KillSwitchOut(BaseModel):
     tenant_id: str | None = Field(description="Null: for all tenants.")
     scope: str
@@ -167,6 +264,7 @@ class MessageOut(BaseModel):
     namespace: str
     topic: str
     status: Literal["pending", "processing", "delivered", "dead"]
+    unhandled: bool = Field(description="It waits, and no sink and no handler takes it.")
     attempts: int
     generation: int = Field(description="How often it was redriven.")
     dedupe_key: str | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -19,6 +20,19 @@ from watchkeeper.store.kill_switches import KillSwitch
 from watchkeeper.store.outbox_desk import StoredMessage
 from watchkeeper.store.schedules import Schedule
 from watchkeeper.store.tenant_facts import TenantFacts
+from watchkeeper.turn_results import Turn
+
+_ONLY_SHOWN = ("event_status", "event_at")
+_OF_DECISION = (
+    "turn_id",
+    "state",
+    "effective_model",
+    "reserved_credits_micro",
+    "settlement_method",
+    "charged_credits_micro",
+    "event_id",
+    *_ONLY_SHOWN,
+)
 
 
 def tenant(facts: TenantFacts) -> dict[str, Any]:
@@ -109,6 +123,29 @@ def _run(view: DecisionView) -> dict[str, Any] | None:
     }
 
 
+def shown_decision(
+    view: DecisionView, tenant_id: TenantId, turns: Sequence[Turn]
+) -> dict[str, Any]:
+    """One decision with the turns that metered its run."""
+    metered = [turn.to_json() for turn in turns]
+    return {
+        **decision(view, tenant_id),
+        "turns": [{name: found[name] for name in _OF_DECISION} for found in metered],
+    }
+
+
+def turn(found: Turn, tenant_id: TenantId) -> dict[str, Any]:
+    """A turn by itself; nobody has looked where its event is."""
+    shown = shown_turn(found, tenant_id)
+    return {name: value for name, value in shown.items() if name not in _ONLY_SHOWN}
+
+
+def shown_turn(found: Turn, tenant_id: TenantId) -> dict[str, Any]:
+    told = found.to_json()
+    del told["existing"]
+    return {"tenant_id": tenant_id, **told}
+
+
 def schedule(found: Schedule) -> dict[str, Any]:
     return {
         "schedule_id": found.schedule_id,
@@ -135,13 +172,14 @@ def kill_switch(switch: KillSwitch) -> dict[str, Any]:
     }
 
 
-def message(found: StoredMessage) -> dict[str, Any]:
+def message(found: StoredMessage, *, unhandled: bool) -> dict[str, Any]:
     return {
         "id": found.id,
         "tenant_id": found.tenant_id,
         "namespace": found.namespace,
         "topic": found.topic,
         "status": found.status,
+        "unhandled": unhandled,
         "attempts": found.attempts,
         "generation": found.generation,
         "dedupe_key": found.dedupe_key,

@@ -42,12 +42,19 @@ OnLost: TypeAlias = Callable[[Tx, Sequence[Lost]], None]
 Hooks: TypeAlias = Mapping[tuple[str, str], OnLost]
 
 
-def bury(tx: Tx, dead: Sequence[tuple[Message, Dead]], hooks: Hooks) -> set[MessageId]:
-    """End messages of this tenant as dead; the ids of those that were still held."""
+def bury(
+    tx: Tx, dead: Sequence[tuple[Message, Dead]], hooks: Hooks, on_dead: OnLost | None = None
+) -> set[MessageId]:
+    """End messages of this tenant as dead; the ids of those that were still held.
+
+    `on_dead` is told of all of them, beside whoever waits for messages of their topics.
+    """
     tenant = locked(tx)
     held = outbox_settle.nack(tx, [Nack(message, how) for message, how in dead])
     lost = [_lost(message, how) for message, how in dead if message.id in held]
     record(tx, tenant, Kind.MESSAGE_DEAD, lost, hooks)
+    if on_dead is not None and lost:
+        on_dead(tx, lost)
     return held
 
 

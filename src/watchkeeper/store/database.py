@@ -25,6 +25,7 @@ from watchkeeper.core.time import Instant
 from watchkeeper.errors import CommitUnknown, Invalid, Unavailable
 from watchkeeper.store import postgres, sqlite
 from watchkeeper.store.policies import PolicyBook
+from watchkeeper.store.sinks import SinkBook
 from watchkeeper.store.transaction import EngineName, ReadTx, Session, SystemTx, Tx
 
 TRIES_MAX = 5
@@ -53,6 +54,7 @@ class Database:
         self._news_count = 0
         self.on_news: list[Callable[[], None]] = []
         self.policies = PolicyBook()
+        self.sinks = SinkBook()
         self.turns: dict[tuple[str, str], str] = {}
         """By namespace and topic, the tenant whose messages were claimed last."""
 
@@ -76,9 +78,9 @@ class Database:
         self._settle(tx)
 
     @contextmanager
-    def batch_system(self) -> Iterator[SystemTx]:
-        """The same across tenants, for workers."""
-        with self._batched(postgres.WORKER_ROLE, SYSTEM) as (driver, now):
+    def batch_system(self, *, when_sent: Callable[[], None] | None = None) -> Iterator[SystemTx]:
+        """The same across tenants, for workers. `when_sent` is called while the database works."""
+        with self._batched(postgres.WORKER_ROLE, SYSTEM, when_sent) as (driver, now):
             tx = SystemTx(self.engine, driver, now, None)
             yield tx
         self._settle(tx)
@@ -186,7 +188,9 @@ class Database:
                 raise
 
     @contextmanager
-    def _batched(self, role: str, tenant_id: TenantId) -> Iterator[tuple[Any, Instant]]:
+    def _batched(
+        self, role: str, tenant_id: TenantId, when_sent: Callable[[], None] | None = None
+    ) -> Iterator[tuple[Any, Instant]]:
         """On PostgreSQL nobody has waited for the time yet: a statement that locks brings it."""
         lent = self.writer.raw_connection()
         driver: Any = lent.driver_connection
@@ -197,7 +201,7 @@ class Database:
                 if self.engine == "postgresql":
                     cursor = driver.cursor()
                     cursor.execute("BEGIN")
-                    cursor.execute(postgres.BATCH_SQL, (role, tenant_id))
+                    cursor.execute(postgres.batch_sql(role), (role, tenant_id))
                 else:
                     driver.execute("BEGIN IMMEDIATE")
                     now = self._sqlite_now(driver)
@@ -208,6 +212,8 @@ class Database:
                     raise
                 is_committing = True
                 self._send_commit(driver)
+                if when_sent is not None:
+                    when_sent()
         except BaseException as error:
             if _broken(driver):
                 lent.invalidate(error)
@@ -263,6 +269,9 @@ class Database:
     def _settle(self, tx: Session) -> None:
         if tx.has_news:
             self.tell()
+        for look in tx.after_commit:
+            with contextlib.suppress(Exception):
+                look()
 
     def is_in_trouble(self, error: BaseException) -> bool:
         """Whether an error says that the database, not what was asked of it, is the matter."""

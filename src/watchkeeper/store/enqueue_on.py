@@ -20,6 +20,7 @@ from sqlalchemy.orm import scoped_session
 
 from watchkeeper.core.ids import MessageId
 from watchkeeper.core.time import Instant
+from watchkeeper.core.turns import USAGE_SNAPSHOT
 from watchkeeper.errors import Forbidden, Invalid
 from watchkeeper.store import outbox
 from watchkeeper.store.database import wall_clock
@@ -37,6 +38,7 @@ _MAY = f"""select coalesce(current_setting('role', true), 'none'), session_user,
         where rolname = '{WORKER_ROLE}'), false)"""
 _SET_ROLE = "select set_config('role', %s, true)"
 _NOW = f"select {NOW_SQL}"
+_FAIL = "do $$ begin raise 'a usage event was refused' using errcode = '23001'; end $$"
 
 
 def enqueue_on(theirs: Theirs, messages: Sequence[NewMessage]) -> list[MessageId]:
@@ -52,8 +54,19 @@ def enqueue_on(theirs: Theirs, messages: Sequence[NewMessage]) -> list[MessageId
 def _enqueue(
     engine: EngineName, driver: Any, now: Instant, messages: Sequence[NewMessage]
 ) -> list[MessageId]:
-    ids = outbox.enqueue(SystemTx(engine, driver, now, None), messages)
+    try:
+        ids = outbox.enqueue(SystemTx(engine, driver, now, None), messages)
+    except Invalid:
+        if any(message.topic == USAGE_SNAPSHOT for message in messages):
+            _doom(engine, driver)
+        raise
     return [MessageId(str(id)) for id in ids]  # their driver may give UUIDs
+
+
+def _doom(engine: EngineName, driver: Any) -> None:
+    """Their transaction is lost, also if they catch the error: a wrong usage event is no detail."""
+    with contextlib.suppress(Exception):
+        driver.cursor().execute("rollback" if engine == "sqlite" else _FAIL, ())
 
 
 @contextmanager
@@ -128,7 +141,8 @@ def _psycopg(theirs: Any) -> tuple[EngineName, Any]:
 def _require_transaction(driver: Any) -> None:
     """Refuse what commits each statement by itself and is in no transaction now."""
     if isinstance(driver, sqlite3.Connection):
-        alone = driver.isolation_level is None and not driver.in_transaction
+        by_itself = driver.isolation_level is None or getattr(driver, "autocommit", None) is True
+        alone = by_itself and not driver.in_transaction
     else:
         status = getattr(driver.info, "transaction_status", None)
         alone = bool(driver.autocommit) and int(status or 0) == _IDLE

@@ -30,13 +30,14 @@ class Message(NamedTuple):
     namespace: str
     topic: str
     token: Token
+    due_at: Instant
+    seq: int  # its number in the outbox
     handle: str | int  # where the row lies; a hint that is checked
     id: MessageId
     tenant_id: TenantId
     payload: str
     attempt: int
     generation: int
-    due_at: Instant
     created_at: Instant
     dedupe_key: str | None
     ordering_key: str | None

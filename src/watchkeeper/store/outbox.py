@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from watchkeeper.core.ids import MessageId, TenantId
 from watchkeeper.core.time import SECOND, Instant
+from watchkeeper.core.turns import USAGE_SNAPSHOT
 from watchkeeper.errors import Invalid, Unavailable
 from watchkeeper.ids import is_uuid, new_id
 from watchkeeper.store.json import encode, loads
@@ -90,15 +91,20 @@ _LOCK_ORDERING = Statement(
 )
 
 
-def enqueue(session: Session, messages: Sequence[NewMessage]) -> list[MessageId]:
+def enqueue(
+    session: Session, messages: Sequence[NewMessage], *, settling: bool = False
+) -> list[MessageId]:
     """Write messages; their ids, in order.
 
     A dedupe key that is taken already, also by a message that was delivered since, writes
     nothing and answers with that message's id. Messages of one ordering key get places in
-    the order in which their transactions commit.
+    the order in which their transactions commit. `settling`: these are the usage events of
+    turns that end in this transaction; nobody else may write one.
     """
     whole = [completed(session, message) for message in messages]
     fresh, ids = _deduplicated(session, whole)
+    if not settling:
+        _refuse_usage(fresh)
     lock_ordering(session, ordering_keys(fresh))
     _insert(session, fresh)
     return ids
@@ -119,7 +125,24 @@ def completed(session: Session, message: NewMessage) -> NewMessage:
     if own is not None and tenant_id != own:
         raise Invalid.at("tenant_id", f"this transaction writes for {own} only")
     check(message)
+    check_usage_key(message, tenant_id)
     return message._replace(tenant_id=tenant_id, id=message.id or MessageId(new_id()))
+
+
+def check_usage_key(message: NewMessage, tenant_id: TenantId) -> None:
+    """A usage event is known by its tenant, its turn and its request."""
+    if message.topic == USAGE_SNAPSHOT:
+        parts = (message.dedupe_key or "").split("/")
+        if len(parts) != 3 or parts[0] != tenant_id or not all(parts):
+            raise Invalid.at("dedupe_key", f"a usage event of {tenant_id} needs its own turn's key")
+
+
+def _refuse_usage(fresh: Sequence[NewMessage]) -> None:
+    """An event that comes before the end of its turn would be one without a debit."""
+    if any(message.topic == USAGE_SNAPSHOT for message in fresh):
+        raise Invalid.at(
+            "dedupe_key", "a usage event is written when its turn ends, by nobody else"
+        )
 
 
 def check(message: NewMessage) -> None:

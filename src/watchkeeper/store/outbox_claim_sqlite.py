@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from watchkeeper.core.delivery import DeadReason
 from watchkeeper.core.ids import Token
 from watchkeeper.store.json import encode
 from watchkeeper.store.leases import Queue, Turns
@@ -20,17 +21,18 @@ _SLOTS = Statement(
     """select count(*) from outbox where holds_slot and namespace = ? and topic = ?
     and status = 'processing' and locked_until > ?""",
 )
-# Parameters: namespace, topic, now, after, until, how many.
+# Parameters: namespace, topic, now, below, down to, how many. Tenants come from the last to the
+# first, as on the other engine.
 _TURNS = Statement(
     "",
     """with recursive turn (tenant_id, place) as (
     select (select tenant_id from outbox where namespace = ?1 and topic = ?2
         and done_at is null and is_due and (status = 'pending' or locked_until <= ?3)
-        and tenant_id > ?4 and tenant_id <= ?5 order by tenant_id limit 1), 1
+        and tenant_id < ?4 and tenant_id >= ?5 order by tenant_id desc limit 1), 1
     union all
     select (select tenant_id from outbox where namespace = ?1 and topic = ?2
         and done_at is null and is_due and (status = 'pending' or locked_until <= ?3)
-        and tenant_id > turn.tenant_id and tenant_id <= ?5 order by tenant_id limit 1),
+        and tenant_id < turn.tenant_id and tenant_id >= ?5 order by tenant_id desc limit 1),
         place + 1
     from turn where tenant_id is not null and place < ?6)
     select tenant_id from turn where tenant_id is not null""",
@@ -38,9 +40,10 @@ _TURNS = Statement(
 # Parameters: namespace, topic, now, tenant, attempts at most, is ordered, dead heads block, limit.
 _PICK = Statement(
     "",
-    """select o.next_attempt_at, o.seq, o.id, o.tenant_id, o.payload, o.attempts, o.generation,
-        o.next_attempt_at, o.created_at, o.dedupe_key, o.ordering_key,
-        case when o.attempts < ?5 then 0 when o.status = 'processing' then 1 else 2 end,
+    f"""select o.next_attempt_at, o.seq, o.id, o.tenant_id, o.payload, o.attempts, o.generation,
+        o.created_at, o.dedupe_key, o.ordering_key,
+        case when o.attempts < ?5 then null when o.status = 'processing'
+            then '{DeadReason.OUTCOME_UNKNOWN}' else '{DeadReason.ATTEMPTS_EXHAUSTED}' end,
         ?5 > 1 and o.status = 'processing' and o.attempts = ?5 - 1
     from outbox o
     where o.namespace = ?1 and o.topic = ?2 and o.tenant_id = ?4
@@ -89,9 +92,9 @@ def _tenants(session: Session, queue: Queue, turns: Turns, room: int) -> list[st
     """Those with something to claim, beginning after the one that was served last."""
     after = turns.get((queue.namespace, queue.topic), "")
     place = (queue.namespace, queue.topic, session.now)
-    rows = session.rows(_TURNS, (*place, after, _LAST, room))
-    if len(rows) < room and after:
-        rows += session.rows(_TURNS, (*place, "", after, room - len(rows)))
+    rows = session.rows(_TURNS, (*place, after, "", room)) if after else []
+    if len(rows) < room:
+        rows += session.rows(_TURNS, (*place, _LAST, after, room - len(rows)))
     return [row[0] for row in rows]
 
 
@@ -108,7 +111,7 @@ def _with_one_suspect(picked: list[Row], queue: Queue) -> list[Row]:
 
 def _shaped(row: Row) -> Row:
     n, place, due_at, seq, id, tenant_id, payload, attempts, *rest, fate, _ = row
-    attempt = attempts + 1 if fate == 0 else attempts
+    attempt = attempts + 1 if fate is None else attempts
     return (n, place, due_at, seq, seq, id, tenant_id, payload, attempt, *rest, fate)
 
 

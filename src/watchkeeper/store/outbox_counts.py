@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from watchkeeper.core.sinks import UNHANDLED
 from watchkeeper.store.postgres import NOW_SQL
 from watchkeeper.store.statement import Statement, same
 from watchkeeper.store.transaction import Session
@@ -20,8 +21,10 @@ _OPEN = Statement(
         and (is_due or next_attempt_at <= ?) limit {COUNTED_MAX}) o""",
 )
 _BY_TOPIC = same(
-    "select namespace, topic, status, count(*) from (select namespace, topic, status from outbox"
-    f" limit {COUNTED_MAX}) o group by namespace, topic, status order by 1, 2, 3"
+    "select namespace, topic, status, count(*) from (select namespace, topic,"
+    f" case when status = 'pending' and last_error = '{UNHANDLED}' then 'unhandled'"
+    f" else status end as status from outbox limit {COUNTED_MAX}) o"
+    " group by namespace, topic, status order by 1, 2, 3"
 )
 _TENANT_OF = same(
     "select tenant_id from outbox where tenant_id in (select tenant_id from tenants)"
@@ -51,5 +54,8 @@ def open_messages(session: Session) -> Open:
 
 
 def by_topic(session: Session) -> list[tuple[str, str, str, int]]:
-    """Namespace, topic, status and how many, of what is not delivered."""
+    """Namespace, topic, status and how many, of what is not delivered.
+
+    What waits for nobody is counted as `unhandled`, not as pending.
+    """
     return [(row[0], row[1], row[2], row[3]) for row in session.rows(_BY_TOPIC)]

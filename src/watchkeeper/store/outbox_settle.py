@@ -31,19 +31,26 @@ _KEPT = (
 _RETURNED = ", ".join(f"o.{name}" for name in _KEPT.split(", "))
 
 
-def _ack_sql(found: str) -> str:
-    return f"""with c as materialized (select {NOW_SQL} as at),
-    d as (delete from outbox o {found} returning {_RETURNED})
-    insert into outbox_delivered ({_KEPT}, done_at) select d.*, (select at from c) from d
-    returning id"""
-
-
 _HELD = "jsonb_to_recordset(%s::jsonb) as v (a text, i uuid, k uuid)"
 _BY_KEY = f"{_HELD} where o.tenant_id = v.a and o.id = v.i and o.locked_by = v.k"
 
-_ACK_BY_PLACE = Statement(_ack_sql("where o.ctid = any(%s::tid[]) and o.locked_by = %s::uuid"), "")
+_MOVE = f"insert into outbox_delivered ({_KEPT}, done_at) select {_KEPT}, (select at from c) from d"
+
+# The place only finds a row; where another message of the same claim has come to lie there, its
+# number says so. The numbers are looked up in a hash table only where they are a subquery, and it
+# stays one because of the `is true`.
+_ACK_BY_PLACE = Statement(
+    f"""with c as materialized (select {NOW_SQL} as at),
+    d as (delete from outbox o where o.ctid = any(%s::tid[]) and o.locked_by = %s::uuid
+        and (o.seq in (select unnest(%s::bigint[]))) is true
+        returning {_RETURNED})
+    {_MOVE}""",
+    "",
+)
 _ACK = Statement(
-    _ack_sql(f"using {_BY_KEY}"),
+    f"""with c as materialized (select {NOW_SQL} as at),
+    d as (delete from outbox o using {_BY_KEY} returning {_RETURNED})
+    {_MOVE} returning id""",
     f"""insert into outbox_delivered ({_KEPT}, done_at)
     select {_RETURNED}, ? from json_each(?) v join outbox o on o.tenant_id = v.value ->> 'a'
         and o.id = v.value ->> 'i' and o.locked_by = v.value ->> 'k'
@@ -140,72 +147,52 @@ class Nack(NamedTuple):
     settlement: RetryAt | Dead
 
 
-class Misplaced(Exception):
-    """Another message lies where one was thought to be: undo, and ask by key."""
-
-
 class Acks(NamedTuple):
     """Acks that were sent and not read yet."""
 
     messages: Sequence[Message]
-    found: list[Any]  # cursors, or ids
+    found: Sequence[Any]  # cursors; on SQLite what was found
 
 
 def send_ack(session: Session, messages: Sequence[Message]) -> Acks:
-    """Ask for what `ack` does, each message by the place where the claim left it.
-
-    That is the faster way, and the places are only hints: `read_acked` must be called
-    before the commit, and its Misplaced must end the transaction.
-    """
+    """Ask for what `ack` does, each message by the place where the claim left it: it is faster."""
+    if not messages:
+        return Acks(messages, [])
     if session.engine == "sqlite":
-        return Acks(messages, [_ack_by_key(session, messages)] if messages else [])
+        return Acks(messages, [_ack_by_key(session, messages)])
     by_token: dict[Token, list[Message]] = defaultdict(list)
     for m in messages:
         by_token[m.token].append(m)
     if len(by_token) > TOKENS_MAX:
         return Acks(messages, [session.send(_ACK, (encode([_held(m) for m in messages]),))])
-    return Acks(
-        messages,
-        [
-            session.send(
-                _ACK_BY_PLACE, ('{"' + '","'.join([str(m.handle) for m in those]) + '"}', token)
-            )
-            for token, those in by_token.items()
-        ],
-    )
+    return Acks(messages, [_send_by_place(session, *those) for those in by_token.items()])
 
 
-def read_acked(session: Session, acks: Acks) -> set[MessageId]:
-    """The ids of those that were still held."""
-    acked: set[MessageId] = set()
-    for found in acks.found:
-        acked |= found if isinstance(found, set) else _ids(found.fetchall())
-    if len(acked) == len(acks.messages) and acked == {m.id for m in acks.messages}:
-        return acked
-    if not acked <= {m.id for m in acks.messages}:
-        raise Misplaced
-    return _acked_after(session, acks.messages, acked)
+def _send_by_place(session: Session, token: Token, messages: Sequence[Message]) -> Any:
+    places = '{"' + '","'.join([str(m.handle) for m in messages]) + '"}'
+    numbers = "{" + ",".join([str(m.seq) for m in messages]) + "}"
+    return session.send(_ACK_BY_PLACE, (places, token, numbers))
+
+
+def are_acked(acks: Acks) -> bool:
+    """After the commit: whether all were still held. If not, `ack` says which.
+
+    Nothing is moved but what was asked for: if as many were moved, it was all of them.
+    """
+    counts = [len(one) if isinstance(one, list) else one.rowcount for one in acks.found]
+    return sum(counts) == len(acks.messages)
 
 
 def ack(session: Session, messages: Sequence[Message]) -> set[MessageId]:
-    """Move delivered messages to the history; the ids of those that were still held."""
+    """Move delivered messages to the history; the ids of those that were still held.
+
+    One that was acked before is among them, its COMMIT may have been in doubt: the same
+    attempt stands in the history.
+    """
     if not messages:
         return set()
-    return _acked_after(session, messages, _ack_by_key(session, messages))
-
-
-def _acked_after(
-    session: Session, messages: Sequence[Message], acked: set[MessageId]
-) -> set[MessageId]:
-    """Ask again for those that were not found in their place.
-
-    A renewed lease has moved its row; and an ack whose COMMIT was in doubt may have
-    happened, then the same attempt stands in the history.
-    """
+    acked = _ids(_ack_by_key(session, messages))
     missing = [m for m in messages if m.id not in acked]
-    if missing and session.engine == "postgresql":
-        acked = acked | _ack_by_key(session, missing)
-        missing = [m for m in missing if m.id not in acked]
     if not missing:
         return acked
     asked = [{"a": m.tenant_id, "i": m.id, "n": m.attempt, "g": m.generation} for m in missing]
@@ -261,11 +248,11 @@ def renew(
 
 
 _FIND = Statement(
-    """select namespace, topic, locked_by, ctid::text, id, tenant_id, payload, attempts, generation,
-        next_attempt_at, created_at, dedupe_key, ordering_key, null
+    """select namespace, topic, locked_by, next_attempt_at, seq, ctid::text, id, tenant_id, payload,
+        attempts, generation, created_at, dedupe_key, ordering_key, null
     from outbox where tenant_id = %s and id = %s and locked_by = %s""",
-    """select namespace, topic, locked_by, seq, id, tenant_id, payload, attempts, generation,
-        next_attempt_at, created_at, dedupe_key, ordering_key, null
+    """select namespace, topic, locked_by, next_attempt_at, seq, seq, id, tenant_id, payload,
+        attempts, generation, created_at, dedupe_key, ordering_key, null
     from outbox where tenant_id = ? and id = ? and locked_by = ?""",
 )
 
@@ -280,11 +267,11 @@ def find_held(
     return Message(*rows[0]) if rows else None
 
 
-def _ack_by_key(session: Session, messages: Sequence[Message]) -> set[MessageId]:
+def _ack_by_key(session: Session, messages: Sequence[Message]) -> list[Row]:
     asked = encode([_held(m) for m in messages])
     if session.engine == "postgresql":
-        return _ids(session.rows(_ACK, (asked,)))
-    acked = _ids(session.rows(_ACK, (session.now, asked)))
+        return session.rows(_ACK, (asked,))
+    acked = session.rows(_ACK, (session.now, asked))
     session.run(_REMOVE, (asked,))
     return acked
 

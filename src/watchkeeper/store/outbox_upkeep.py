@@ -1,7 +1,8 @@
 """Keeping the outbox small, and saying how full it is.
 
 Delivered messages leave after their retention, a few at a time, and their dedupe keys
-with them. The dead stay until somebody has dealt with them.
+with them; a usage event leaves on its turn that it was delivered, and when. The dead stay
+until somebody has dealt with them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import NamedTuple
 
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.time import Instant
+from watchkeeper.store import turns
 from watchkeeper.store.json import encode
 from watchkeeper.store.statement import Statement, same
 from watchkeeper.store.transaction import Session
@@ -29,7 +31,8 @@ _SWEEP = Statement(
         select ctid from outbox_delivered where tenant_id = %s and id < %s and done_at < %s
         order by tenant_id, id limit {SWEPT_MAX}),
     gone as (delete from outbox_delivered d using old where d.ctid = old.ctid
-        returning d.tenant_id, d.namespace, d.topic, d.dedupe_key, d.id),
+        returning d.tenant_id, d.namespace, d.topic, d.dedupe_key, d.id, d.done_at),
+    {turns.NOTE_SWEPT},
     keys as (delete from dedupe_keys k using gone g
         where k.tenant_id = g.tenant_id and k.namespace = g.namespace and k.topic = g.topic
         and k.dedupe_key = g.dedupe_key and k.message_id = g.id)
@@ -37,7 +40,7 @@ _SWEEP = Statement(
     "",
 )
 _OLD = same(
-    "select namespace, topic, dedupe_key, id from outbox_delivered"
+    "select namespace, topic, dedupe_key, id, done_at from outbox_delivered"
     f" where tenant_id = %s and id < %s and done_at < %s order by id limit {SWEPT_MAX}"
 )
 _REMOVE = Statement(
@@ -105,6 +108,7 @@ def sweep(session: Session, tenant_id: TenantId, before: Instant) -> int:
         named = (tenant_id, encode([list(row) for row in old]))
         session.run(_REMOVE, named)
         session.run(_REMOVE_KEYS, named)
+        turns.note_swept(session, tenant_id, [row[1:] for row in old])
     return len(old)
 
 

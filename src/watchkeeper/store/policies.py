@@ -84,7 +84,10 @@ class PolicyBook:
     def exact(self, tx: Tx) -> Guess:
         """What rules the tenant at this moment, for who holds no lock."""
         tiers = tx.rows(_TIER, (tx.tenant_id,))
-        version, tier = current_version(tx), tiers[0][0] if tiers else None
+        return self.under(tx, current_version(tx), tiers[0][0] if tiers else None)
+
+    def under(self, tx: Tx, version: int, tier: str | None) -> Guess:
+        """What rules the tenant under this version, in this tier."""
         found = self._guesses.get(tx.tenant_id)
         if found is not None and (found.version, found.tier) == (version, tier):
             return found

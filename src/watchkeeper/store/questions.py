@@ -9,41 +9,15 @@ Windows follow the gate: a clock that stepped back does not open an older hour a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from watchkeeper.core.envelope import EVALUATION_REQUESTED, RETRY
-from watchkeeper.core.ids import TenantId
 from watchkeeper.core.run_state import OVERDUE_US
-from watchkeeper.core.time import DAY, HOUR, Instant
+from watchkeeper.core.time import DAY, HOUR
 from watchkeeper.store.json import encode
 from watchkeeper.store.outbox import NAMESPACE
+from watchkeeper.store.question import ROWS_MAX, Question, Scope, given, told
 from watchkeeper.store.statement import Statement, same
 from watchkeeper.store.transaction import ReadTx
-
-ROWS_MAX = 20
-"""Offending rows that one question returns."""
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """An invariant, in words and as the SQL that finds what breaks it."""
-
-    name: str
-    holds: str
-    columns: tuple[str, ...]
-    sql: str
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What the questions look at: one tenant, the entries after a place, and when."""
-
-    tenant_id: TenantId
-    after_seq: int
-    after_at: Instant  # of the entry at that place: windows that began earlier are not whole
-    kept_since: Instant  # messages that ended before may have been removed
-    stale_before: Instant  # what should have ended by then is late
-
 
 _SCOPE = "tenant_id = (select tenant_id from given)"
 _COMMON = f""",
@@ -350,37 +324,16 @@ _RULED_BY = same(
     "select distinct policy_version, data -> 'tenant' ->> 'tier' from ledger"
     " where tenant_id = %s and seq > %s and kind = 'verdict'"
 )
-_PLACE = same(
-    "select t.ledger_seq, l.seq, l.at from tenants t left join ledger l"
-    " on l.tenant_id = t.tenant_id and l.seq = t.ledger_seq - %s where t.tenant_id = %s"
-)
 
 
 def ask(
     tx: ReadTx, question: Question, scope: Scope, rules: Sequence[Mapping[str, object]]
 ) -> list[dict[str, object]]:
     """The rows that break the invariant, at most ROWS_MAX."""
-    given = (
-        scope.tenant_id,
-        scope.after_seq,
-        scope.after_at,
-        scope.kept_since,
-        scope.stale_before,
-        tx.now,
-        encode(list(rules)),
-    )
-    rows = tx.rows(_ASKED[question.name], given)
-    return [dict(zip(question.columns, row, strict=True)) for row in rows]
+    rows = tx.rows(_ASKED[question.name], (*given(tx, scope), encode(list(rules))))
+    return told(question, rows)
 
 
 def ruled_by(tx: ReadTx, after_seq: int) -> list[tuple[int, str | None]]:
     """The policy versions and tiers under which the verdicts after a place were given."""
     return [(row[0], row[1]) for row in tx.rows(_RULED_BY, (tx.tenant_id, after_seq))]
-
-
-def place_before_newest(tx: ReadTx, entries: int) -> tuple[int, Instant]:
-    """Where the newest so many entries begin: the place before them and its time."""
-    rows = tx.rows(_PLACE, (entries, tx.tenant_id))
-    if not rows or rows[0][1] is None:
-        return 0, Instant(0)
-    return int(rows[0][1]), Instant(rows[0][2])

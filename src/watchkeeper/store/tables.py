@@ -2,8 +2,8 @@
 
 Keys begin with the tenant, so that a value of one tenant can neither collide with
 nor reveal another's, and so that the schema can be distributed by tenant. What the
-engines say differently (row-level security, append-only triggers, roles) stands in
-`guards.py`.
+engines say differently (row-level security, triggers, roles) stands in the
+migrations. What is about cost has a page of its own, `tables_settle.py`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from sqlalchemy import (
     Identity,
     Index,
     Integer,
-    MetaData,
     PrimaryKeyConstraint,
     Table,
     Text,
@@ -23,9 +22,9 @@ from sqlalchemy import (
     text,
 )
 
+from watchkeeper.store.metadata import metadata
+from watchkeeper.store.tables_settle import quota_buckets, sinks, turns
 from watchkeeper.store.types import Instant, document, identifier
-
-metadata = MetaData()
 
 tenants = Table(  # the row is the tenant's lock, its run counters and its ledger counter
     "tenants",
@@ -346,3 +345,5 @@ SYSTEM_TABLES = frozenset({"policies", "clock"})
 
 DIRECTORY_TABLES = frozenset({"tenants", "api_keys"})
 """Tables whose rows of every tenant the system itself may see."""
+
+__all__ = ["DIRECTORY_TABLES", "SYSTEM_TABLES", "metadata", "quota_buckets", "sinks", "turns"]

@@ -7,6 +7,8 @@ read under the lock is never stale, and a first event races with nobody.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from watchkeeper.core.ids import TenantId
@@ -77,9 +79,14 @@ def locked(tx: Tx, cursor: Any) -> LockedTenant:
     return LockedTenant(tier, TenantRuns(hour, loads(hour_runs), day, day_runs), ledger_seq)
 
 
+def send_lock_and_time(tx: Tx) -> Any:
+    """The same, and `locked` sets `now` to a moment after the wait."""
+    return tx.send(_LOCK_WITH_TIME, (tx.tenant_id,))
+
+
 def lock(tx: Tx) -> LockedTenant:
     """Hold the row until the transaction ends, and set `now` to a moment after that."""
-    return locked(tx, tx.send(_LOCK_WITH_TIME, (tx.tenant_id,)))
+    return locked(tx, send_lock_and_time(tx))
 
 
 def save(tx: Tx, tenant: LockedTenant) -> None:
@@ -99,6 +106,15 @@ def save(tx: Tx, tenant: LockedTenant) -> None:
 
 def save_seq(tx: Tx, tenant: LockedTenant) -> None:
     tx.run(_SAVE_SEQ, (tenant.ledger_seq, tx.tenant_id))
+
+
+@contextmanager
+def saving_seq(tx: Tx, tenant: LockedTenant) -> Iterator[None]:
+    """Save the place in the ledger at the end of the block, if it has moved."""
+    before = tenant.ledger_seq
+    yield
+    if tenant.ledger_seq != before:
+        save_seq(tx, tenant)
 
 
 def create(tx: Tx, *, name: str | None, tier: str | None, installed_at: Instant | None) -> bool:

@@ -8,7 +8,7 @@ its answer, and an error of something sent earlier appears there or at the commi
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from typing import Any, Literal, Protocol, TypeAlias
@@ -40,6 +40,7 @@ class Session:
         "_driver",
         "_engine",
         "_gathered",
+        "after_commit",
         "has_news",
         "now",
     )
@@ -54,6 +55,7 @@ class Session:
         self._gathered: list[tuple[str, Sequence[object]]] | None = None
         self.now = now
         self.has_news = False  # a message was enqueued that is due (soon): wake the workers
+        self.after_commit: list[Callable[[], None]] = []  # what only looks on; its errors are lost
 
     @property
     def engine(self) -> EngineName:

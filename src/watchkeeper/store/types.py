@@ -10,6 +10,9 @@ from sqlalchemy.types import TypeEngine
 Instant = BigInteger
 """Microseconds since 1970 UTC (core/time.py)."""
 
+Micro = BigInteger
+"""Micro-credits and what they are computed from: whole numbers, never floats."""
+
 
 def identifier() -> TypeEngine[str]:
     """A UUID made by us: 16 bytes on PostgreSQL, its text on SQLite; text in Python."""

@@ -1,0 +1,51 @@
+"""`reconcile`: prove that every debit has its usage event, and every event its debit."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from watchkeeper.cli.options import AnyTenant, AsJson, Db
+from watchkeeper.cli.output import progress, say_json
+from watchkeeper.cli.place import opened
+from watchkeeper.cli.verify import as_data, end_with, say_finding, say_findings
+
+ATTENTION = "[yellow]![/]"
+
+
+def reconcile(
+    tenant: AnyTenant = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Look at every turn, not the newest million of a tenant.")
+    ] = False,
+    db: Db = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare turns, quota, usage events and ledger; exit code 1 and the rows if they differ.
+
+    Usage events that are dead or late, leases that are stuck and turns that fell silent are
+    listed as well: they wait for somebody, and break nothing. It only reads, and may run beside
+    servers and workers.
+    """
+    from watchkeeper.actions.reconcile import ALL
+    from watchkeeper.actions.reconcile import reconcile as compare
+    from watchkeeper.actions.verify import ENTRIES_MAX
+    from watchkeeper.core.ids import TenantId
+
+    names = None if tenant is None else [TenantId(tenant)]
+    with opened(db) as database, progress("comparing turns and events"):
+        found = compare(database, names, newest=ALL if everything else ENTRIES_MAX)
+    if as_json:
+        say_json(
+            {
+                "clean": found.is_clean,
+                "invariants": [as_data(finding) for finding in found.findings],
+                "attention": [as_data(finding) for finding in found.attention],
+            }
+        )
+    else:
+        say_findings(found.findings)
+        for finding in found.attention:
+            say_finding(finding, ATTENTION)
+    end_with([finding for finding in found.findings if not finding.is_clean])

@@ -1,0 +1,81 @@
+"""The part of the door for Python programs where they bring their own code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+from watchkeeper import inputs
+from watchkeeper.actions.meter_runs import Metering
+from watchkeeper.actions.topics import register_decision, register_usage_sink
+from watchkeeper.handlers.registry import Registry
+from watchkeeper.store.outbox import NAMESPACE
+
+H = TypeVar("H", bound=Callable[..., Any])
+
+
+class HandlerMethods:
+    """How `App` is given handlers. What was brought can be brought to another app as well."""
+
+    registry: Registry
+    usage_namespace: str
+
+    def __init__(self) -> None:
+        self.brought: list[Callable[[HandlerMethods], object]] = []
+
+    @overload
+    def decision(self, handler: H) -> H: ...
+
+    @overload
+    def decision(
+        self, *, model: str, estimated_input_tokens: int, max_output_tokens: int
+    ) -> Callable[[H], H]: ...
+
+    def decision(
+        self,
+        handler: H | None = None,
+        *,
+        model: str | None = None,
+        estimated_input_tokens: int = 0,
+        max_output_tokens: int = 0,
+    ) -> Any:
+        """Register the function, sync or async, that is called once for each ALLOW.
+
+        With a model each run is metered as a turn: quota is reserved before the handler is
+        called, and settled by the usage that it reports.
+        """
+        tokens = (
+            inputs.parse_value(inputs.TOKENS, estimated_input_tokens, "estimated_input_tokens"),
+            inputs.parse_value(inputs.TOKENS, max_output_tokens, "max_output_tokens"),
+        )
+
+        def register(handler: H) -> H:
+            def bring(app: HandlerMethods) -> None:
+                metering = Metering(model, *tokens, app.usage_namespace)
+                register_decision(app.registry, handler, metering)
+
+            self._bring(bring)
+            return handler
+
+        return register if handler is None else register(handler)
+
+    def usage_sink(self, handler: H) -> H:
+        """Register the function, sync or async, that brings each usage event to billing.
+
+        An event is delivered until the function has returned once: apply it by its key.
+        """
+        self._bring(lambda app: register_usage_sink(app.registry, handler, app.usage_namespace))
+        return handler
+
+    def on(self, topic: str, *, namespace: str = NAMESPACE) -> Callable[[H], H]:
+        """Register the function that delivers messages of a topic of yours."""
+
+        def register(handler: H) -> H:
+            self._bring(lambda app: app.registry.handle(topic, handler, namespace=namespace))
+            return handler
+
+        return register
+
+    def _bring(self, bring: Callable[[HandlerMethods], object]) -> None:
+        bring(self)
+        self.brought.append(bring)

@@ -1,0 +1,60 @@
+"""The part of the door for Python programs that is about sinks."""
+
+from __future__ import annotations
+
+from watchkeeper import inputs
+from watchkeeper.actions.admit import Admission
+from watchkeeper.actions.set_sink import NewSink, SinkSet, Terms, remove_sink, set_sink
+from watchkeeper.core.ids import SYSTEM, TenantId
+from watchkeeper.core.sinks import SinkKind
+from watchkeeper.handlers.registry import Registry
+from watchkeeper.store.database import Database
+
+AUTHOR = "python"
+
+
+class SinkMethods:
+    """What `App` can do with sinks."""
+
+    db: Database
+    admission: Admission
+    registry: Registry
+    usage_namespace: str
+
+    def sink(
+        self,
+        name: str,
+        *,
+        topic: str,
+        url: str,
+        kind: str = "webhook",
+        secret: str | None = None,
+        tenant_id: str | None = None,
+        namespace: str | None = None,
+    ) -> SinkSet:
+        """Deliver a topic outside: of one tenant, or of all. Takes the place of a handler.
+
+        A secret that was not given is made, and is in this answer only.
+        """
+        given = {
+            "tenant_id": tenant_id,
+            "topic": topic,
+            "url": url,
+            "kind": kind,
+            "secret": secret,
+            "namespace": namespace,
+        }
+        new = inputs.parse(inputs.SinkIn, given)
+        owner = SYSTEM if new.tenant_id is None else TenantId(new.tenant_id)
+        if owner != SYSTEM:
+            self.admission.ensure_tenant(owner)
+        asked = NewSink(new.topic, new.url, SinkKind(new.kind), new.namespace, new.secret)
+        return set_sink(self.db, owner, inputs.parse_sink_name(name), asked, self._terms())
+
+    def remove_sink(self, name: str, *, tenant_id: str | None = None) -> None:
+        """Deliver the topic in this process again, or wherever else there is for it."""
+        owner = SYSTEM if tenant_id is None else TenantId(inputs.parse_tenant_id(tenant_id))
+        remove_sink(self.db, owner, inputs.parse_sink_name(name), self._terms())
+
+    def _terms(self) -> Terms:
+        return Terms(AUTHOR, self.registry.reach, self.usage_namespace)

@@ -1,0 +1,1 @@
+"""How messages leave: the event, the guard, the senders."""
