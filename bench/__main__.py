@@ -15,7 +15,13 @@ BENCHMARKS = {
     "admission-sqlite": ("bench.admission", "sqlite"),
     "callers": ("bench.callers", "callers"),
     "drain": ("bench.drain", "drain"),
+    "drain-history": ("bench.drain", "drain_history"),
+    "procrastinate": ("bench.drain", "procrastinate"),
+    "enqueue": ("bench.drain", "enqueue"),
+    "deep-claim": ("bench.depth", "deep_claim"),
+    "bloat": ("bench.depth", "bloat"),
     "latency": ("bench.latency", "latency"),
+    "turns": ("bench.turns", "turns"),
 }
 
 

@@ -53,6 +53,29 @@ def product_template(server: Server) -> str:
     return name
 
 
+FILLED_AT_ONCE = 250_000
+
+
+def fill_history(server: Server, name: str, count: int, payload: str) -> None:
+    """Messages that were delivered some time ago, as many statements as needed; then at rest."""
+    _fill(server, name, product.FILL_HISTORY, count, payload)
+
+
+def fill_backlog(server: Server, name: str, count: int, payload: str) -> None:
+    """Messages that are due."""
+    _fill(server, name, product.FILL_BACKLOG, count, payload)
+
+
+def _fill(server: Server, name: str, statement: str, count: int, payload: str) -> None:
+    with psycopg.connect(server.admin_url(name), autocommit=True) as conn:
+        for start in range(0, count, FILLED_AT_ONCE):
+            end = min(start + FILLED_AT_ONCE, count)
+            conn.execute(statement, {"start": start, "end": end - 1, "payload": payload})
+        conn.execute("vacuum analyze outbox_delivered")
+        conn.execute("vacuum analyze outbox")
+        conn.execute("checkpoint")
+
+
 @contextlib.contextmanager
 def copy_of(server: Server, template: str, user: str = LOGIN) -> Iterator[str]:
     """A fresh copy of a template; gives its URL over TCP."""

@@ -1,24 +1,30 @@
 """The only file of the benchmarks that knows the product: how it is set up, called and closed."""
 
+import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
 
 from bench.events import DEBOUNCE_SECONDS, HELD_TRIGGER, PLAIN_TRIGGER, Event
+from bench.turns_by_hand import Work
 from watchkeeper import inputs
 from watchkeeper.actions.admit import Admission
 from watchkeeper.actions.create_tenant import create_tenant
+from watchkeeper.actions.deliver_messages import exchange
 from watchkeeper.actions.fire_triggers import fire_triggers
+from watchkeeper.actions.turns import Turns
 from watchkeeper.core.ids import SYSTEM, DecisionId, TenantId
-from watchkeeper.core.policy import delivery_for
+from watchkeeper.core.policy import Policy, delivery_for
 from watchkeeper.core.policy_parse import parse_policy
+from watchkeeper.core.quota import Asked as AskedTurn
 from watchkeeper.core.time import Instant, to_iso
+from watchkeeper.core.turns import Ending, TurnState, Usage
 from watchkeeper.handlers.registry import Registry
 from watchkeeper.ids import new_id
 from watchkeeper.moves.admission import Asked
 from watchkeeper.store import migrations, outbox, policies
 from watchkeeper.store.database import Database, open_database
-from watchkeeper.store.leases import Message
-from watchkeeper.store.outbox import NewMessage
+from watchkeeper.store.leases import Message, queue_for
+from watchkeeper.store.outbox import NAMESPACE, NewMessage
 from watchkeeper.workers import Workers
 
 TENANT = TenantId("t1")
@@ -44,6 +50,19 @@ COPY_ACCOUNTS = "copy accounts (tenant_id, account_id, created_at, updated_at) f
 INSERT_ACCOUNT = (
     "insert into accounts (tenant_id, account_id, created_at, updated_at) values (?, ?, ?, ?)"
 )
+# Ids as the product makes them, of the last six days: the time in milliseconds, then anything.
+_ID = """(lpad(to_hex((extract(epoch from now()) * 1000)::bigint - 510000000 + i * 50), 12, '0')
+    || '7' || substr(md5(i::text), 1, 3) || '8' || substr(md5(i::text), 4, 15))::uuid"""
+_AT = "(extract(epoch from now()) * 1000000)::bigint - 1000000"
+FILL_HISTORY = f"""insert into outbox_delivered (tenant_id, id, namespace, topic, payload, attempts,
+        generation, next_attempt_at, created_at, done_at)
+    select '{TENANT}', {_ID}, '{NAMESPACE}', '{TOPIC}', %(payload)s::json, 1, 0, {_AT}, {_AT}, {_AT}
+    from generate_series(%(start)s::bigint, %(end)s::bigint) i"""
+FILL_BACKLOG = f"""insert into outbox (tenant_id, id, namespace, topic, payload, next_attempt_at,
+        is_due, created_at, updated_at)
+    select '{TENANT}', {_ID}, '{NAMESPACE}', '{TOPIC}', %(payload)s::json, {_AT}, true, {_AT}, {_AT}
+    from generate_series(%(start)s::bigint, %(end)s::bigint) i"""
+
 MIX = "select result, count(*) from ledger where kind = 'verdict' group by 1"
 
 
@@ -71,6 +90,12 @@ class Product:
         # rollback journal with versions of SQLite in which the log is not safe.
         self.db: Database = open_database(url, journal="wal")
         self.admission = Admission(self.db)
+        self.turns = Turns(self.db)
+
+    @functools.cached_property
+    def policy(self) -> Policy:
+        with self.db.read(TENANT) as tx:
+            return self.db.policies.current(tx)
 
     def admit(self, requests: Sequence[Mapping[str, object]]) -> None:
         """What every door does with a batch: check it, and admit it."""
@@ -81,10 +106,30 @@ class Product:
         events = inputs.parse_triggers(requests)
         self.admission.admit_alone(TENANT, [Asked(DecisionId(new_id()), one) for one in events])
 
+    def settle(self, works: Sequence[Work]) -> None:
+        """Reserve and finalize: one turn as a caller does, several in a transaction each way."""
+        if len(works) == 1:
+            [work] = works
+            self.turns.reserve(TENANT, _asked(work))
+            usage = Usage(work.used_input, work.used_output)
+            how = TurnState.COMPLETED
+            self.turns.finalize(TENANT, work.turn_id, how, started=True, usage=usage)
+            return
+        self.turns.reserve_many(TENANT, [_asked(work) for work in works])
+        self.turns.finalize_many(TENANT, [_ending(work) for work in works])
+
     def enqueue(self, payloads: Sequence[str]) -> None:
         """One transaction with a message for each payload."""
         with self.db.begin(TENANT) as tx:
             outbox.enqueue(tx, [NewMessage(TOPIC, payload) for payload in payloads])
+
+    def claim(self, count: int) -> list[Message]:
+        """What one step of a worker claims that has nothing to ack."""
+        rule = delivery_for(self.policy, TOPIC)
+        return exchange(self.db, [], [queue_for(NAMESPACE, TOPIC, rule, count)]).claimed
+
+    def ack(self, messages: Sequence[Message]) -> None:
+        assert exchange(self.db, messages, []).are_acked
 
     def enqueue_timed(self, payload: str) -> float:
         """One message; the moment just before its COMMIT was sent."""
@@ -94,8 +139,7 @@ class Product:
 
     def workers(self, handler: Callable[[Message], object]) -> Workers:
         """One worker process's loops, delivering the benchmark's topic; not started yet."""
-        with self.db.read(TENANT) as tx:
-            policy = self.db.policies.current(tx)
+        policy = self.policy
         registry = Registry(lambda topic: delivery_for(policy, topic))
         registry.handle(TOPIC, handler)
         return Workers(self.db, registry)
@@ -115,3 +159,19 @@ def as_requests(events: Sequence[Event]) -> list[dict[str, object]]:
         }
         for event in events
     ]
+
+
+def _asked(work: Work) -> AskedTurn:
+    return AskedTurn(
+        turn_id=work.turn_id,
+        request_id=work.request_id,
+        model="standard",
+        estimated_input_tokens=work.estimated_input,
+        max_output_tokens=work.max_output,
+        user_id=work.user_id,
+    )
+
+
+def _ending(work: Work) -> Ending:
+    usage = Usage(work.used_input, work.used_output)
+    return Ending(work.turn_id, TurnState.COMPLETED, True, usage, "bench", new_id())
