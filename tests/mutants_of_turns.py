@@ -89,8 +89,8 @@ TURNS = [
     ),
     (
         "store/outbox.py",
-        "    if not settling:\n",
-        "    if False:\n",
+        "    _refuse_usage(fresh)\n",
+        "",
         f"{STORE}/test_usage_keys.py::test_nobody_but_its_end_tells_of_a_turn[sqlite]",
     ),
     (

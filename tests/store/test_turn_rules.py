@@ -271,7 +271,7 @@ def test_a_tenant_finds_nothing_of_another_through_the_product(db: Database, pla
     with pytest.raises(NotFound):
         show_turn(db, TenantId("bolt"), "t1")
     assert [turn.turn_id for turn in list_turns(db, TenantId("bolt"))] == ["t2"]
-    assert {b.reserved_micro for b in show_quota(db, TenantId("bolt"), "u")} == {0}
+    assert {b.reserved for b in show_quota(db, TenantId("bolt"), "u")} == {0}
     for deed in (bolt.progress, bolt.finalize):
         with pytest.raises(NotFound):
             deed("t1")

@@ -25,6 +25,7 @@ from watchkeeper.moves.settlement import Finalized, NotReserved, ReserveAnswer, 
 from watchkeeper.store import tenants
 from watchkeeper.store import turns as turn_rows
 from watchkeeper.store.database import Database
+from watchkeeper.store.outbox import key_is_taken
 from watchkeeper.store.transaction import Tx
 
 TRIES_MAX = 8
@@ -144,9 +145,13 @@ class Turns:
                     raise
                 create_tenant(self.db, tenant_id)
             except Exception as error:
-                if unknown is None:
-                    raise
-                raise unknown from error
+                if unknown is not None:
+                    raise unknown from error
+                if key_is_taken(error):
+                    raise Conflict(
+                        "a usage event under this key exists already; nothing was settled"
+                    ) from error
+                raise
         raise unknown or NotFound(f"there is no tenant {tenant_id}", tenant_id=tenant_id)
 
 

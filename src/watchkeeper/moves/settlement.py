@@ -249,10 +249,7 @@ def _is_own(turn: Turn, ending: Ending) -> bool:
 
 def _write_ends(tx: Tx, tenant: LockedTenant, ended: Sequence[Turn], namespace: str) -> None:
     """The event first: the database refuses to settle a turn whose event is not there."""
-    messages = [_event(tx, turn, namespace) for turn in ended]
-    ids = outbox.enqueue(tx, messages, settling=True)
-    if ids != [message.id for message in messages]:
-        raise Conflict("a usage event under this key exists already; nothing was settled")
+    outbox.enqueue_usage(tx, [_event(tx, turn, namespace) for turn in ended])
     turn_rows.end(tx, ended)
     quotas.move(tx, _debits(ended))
     ledger.append(tx, tenant, [_settled(tx, turn) for turn in ended])

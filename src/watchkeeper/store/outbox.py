@@ -6,6 +6,7 @@ now or later. Either both are there afterwards or neither is.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -74,6 +75,14 @@ _RESERVE = Statement(
     from json_each(?) where true
     on conflict do nothing returning tenant_id, namespace, topic, dedupe_key, message_id""",
 )
+_TAKE = Statement(
+    """insert into dedupe_keys (tenant_id, namespace, topic, dedupe_key, message_id, created_at)
+    select v.a, v.s, v.t, v.d, v.i, %s
+    from jsonb_to_recordset(%s::jsonb) as v (a text, s text, t text, d text, i uuid)""",
+    """insert into dedupe_keys (created_at, tenant_id, namespace, topic, dedupe_key, message_id)
+    select ?, value ->> 'a', value ->> 's', value ->> 't', value ->> 'd', value ->> 'i'
+    from json_each(?)""",
+)
 _TAKEN = Statement(
     """select k.tenant_id, k.namespace, k.topic, k.dedupe_key, k.message_id
     from jsonb_to_recordset(%s::jsonb) as v (a text, s text, t text, d text)
@@ -91,23 +100,38 @@ _LOCK_ORDERING = Statement(
 )
 
 
-def enqueue(
-    session: Session, messages: Sequence[NewMessage], *, settling: bool = False
-) -> list[MessageId]:
+def enqueue(session: Session, messages: Sequence[NewMessage]) -> list[MessageId]:
     """Write messages; their ids, in order.
 
     A dedupe key that is taken already, also by a message that was delivered since, writes
     nothing and answers with that message's id. Messages of one ordering key get places in
-    the order in which their transactions commit. `settling`: these are the usage events of
-    turns that end in this transaction; nobody else may write one.
+    the order in which their transactions commit.
     """
     whole = [completed(session, message) for message in messages]
     fresh, ids = _deduplicated(session, whole)
-    if not settling:
-        _refuse_usage(fresh)
+    _refuse_usage(fresh)
     lock_ordering(session, ordering_keys(fresh))
     _insert(session, fresh)
     return ids
+
+
+def enqueue_usage(tx: Tx, messages: Sequence[NewMessage]) -> None:
+    """Write the usage events of turns that end in this transaction; nothing is waited for.
+
+    Nobody else may write one. A key that is taken aborts everything, here or at the commit.
+    """
+    whole = [completed(tx, message) for message in messages]
+    tx.run(_TAKE, (tx.now, encode([_record(_key(m), _id(m)) for m in whole])))
+    _insert(tx, whole)
+
+
+def key_is_taken(error: BaseException) -> bool:
+    """Whether it was a dedupe key that a transaction was refused for."""
+    original = getattr(error, "orig", None) or error
+    table = getattr(getattr(original, "diag", None), "table_name", None)
+    return table == "dedupe_keys" or (
+        isinstance(original, sqlite3.IntegrityError) and "dedupe_keys" in str(original)
+    )
 
 
 def enqueue_plain(tx: Tx, messages: Sequence[NewMessage]) -> None:
