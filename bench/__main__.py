@@ -22,6 +22,8 @@ BENCHMARKS = {
     "bloat": ("bench.depth", "bloat"),
     "latency": ("bench.latency", "latency"),
     "turns": ("bench.turns", "turns"),
+    "sweep": ("bench.perceive", "sweep"),
+    "pulls": ("bench.perceive", "pulls"),
 }
 
 

@@ -11,20 +11,29 @@ from watchkeeper.actions.admit import Admission
 from watchkeeper.actions.create_tenant import create_tenant
 from watchkeeper.actions.deliver_messages import exchange
 from watchkeeper.actions.fire_triggers import fire_triggers
+from watchkeeper.actions.set_connector import register_connector
+from watchkeeper.actions.set_pull_budget import set_pull_budget
+from watchkeeper.actions.sweep_heat import sweep_slice
+from watchkeeper.actions.tick_pulls import tick_pulls
 from watchkeeper.actions.turns import Turns
 from watchkeeper.core.ids import SYSTEM, DecisionId, TenantId
 from watchkeeper.core.policy import Policy, delivery_for
 from watchkeeper.core.policy_parse import parse_policy
+from watchkeeper.core.pulls import Budget
 from watchkeeper.core.quota import Asked as AskedTurn
 from watchkeeper.core.time import Instant, to_iso
 from watchkeeper.core.turns import Ending, TurnState, Usage
 from watchkeeper.handlers.registry import Registry
 from watchkeeper.ids import new_id
+from watchkeeper.moves import heat
 from watchkeeper.moves.admission import Asked
-from watchkeeper.store import migrations, outbox, policies
+from watchkeeper.store import migrations, outbox, policies, sweeps
+from watchkeeper.store.connectors import Connector
 from watchkeeper.store.database import Database, open_database
+from watchkeeper.store.json import encode
 from watchkeeper.store.leases import Message, queue_for
 from watchkeeper.store.outbox import NAMESPACE, NewMessage
+from watchkeeper.store.statement import same
 from watchkeeper.workers import Workers
 
 TENANT = TenantId("t1")
@@ -63,6 +72,29 @@ FILL_BACKLOG = f"""insert into outbox (tenant_id, id, namespace, topic, payload,
     select '{TENANT}', {_ID}, '{NAMESPACE}', '{TOPIC}', %(payload)s::json, {_AT}, true, {_AT}, {_AT}
     from generate_series(%(start)s::bigint, %(end)s::bigint) i"""
 
+FILL_ACCOUNTS = f"""insert into accounts (tenant_id, account_id, created_at, updated_at)
+    select '{TENANT}', 'acct-' || lpad(i::text, 9, '0'), 0, 0
+    from generate_series(1, %(count)s) i on conflict do nothing"""
+FILL_HEATS = f"""insert into heats (tenant_id, account_id, posture, recent, tier, entered_at,
+        below_warm_at, below_hot_at, computed_at, changes_at, heat_micro, posture_micro,
+        recency_micro, volume_micro, policy_version, version, updated_at)
+    select '{TENANT}', 'acct-' || lpad(i::text, 9, '0'), 'OK', '[]', 0, {_AT}, {_AT}, {_AT}, {_AT},
+        {2**62}, 120000, 300000, 0, 0, 1, 1, {_AT} from generate_series(1, %(count)s) i"""
+# A signal of an hour ago: recency falls a step, and the next change is hours away.
+WARM_HEATS = f"""update heats set recent = '[' || {_AT} - 3600000000 || ']',
+        computed_at = {_AT} - 3600000000, changes_at = {_AT}, version = version + 1
+    where right(account_id, 9)::int %% %(one_in)s = 0"""
+AS_TENANT = f"""select set_config('role', 'watchkeeper_app', false),
+    set_config('app.tenant_id', '{TENANT}', false)"""
+FETCH_HEATS = """select account_id, posture, recent, tier, entered_at, below_warm_at, below_hot_at,
+        computed_at, changes_at, heat_micro, posture_micro, recency_micro, volume_micro,
+        policy_version, version
+    from heats where tenant_id = %s and account_id > %s order by account_id limit %s"""
+FILL_PULLS = f"""insert into next_pulls (tenant_id, account_id, connector_id, tier, slot_at, due_at,
+        overdue_at, pulled_at)
+    select '{TENANT}', 'acct-' || lpad(i::text, 9, '0'), 'crm', i %% 3, {_AT} + i, {_AT} + i,
+        {_AT} + 360000000000, null from generate_series(1, %(count)s) i"""
+
 MIX = "select result, count(*) from ledger where kind = 'verdict' group by 1"
 
 
@@ -80,6 +112,49 @@ def prepare(url: str) -> None:
             policies.add(tx, policy, author="bench", reason="the benchmark's triggers")
     finally:
         db.close()
+
+
+class Looker:
+    """The parts of the product that look: the sweep and the tick of one tenant."""
+
+    def __init__(self, url: str, per_tick: int = 100) -> None:
+        self.db: Database = open_database(url)
+        with self.db.begin(SYSTEM) as tx:
+            text = f"{POLICY}\n[pulls]\nper_tick_max = {per_tick}\n"
+            version = policies.current_version(tx) + 1
+            policy = parse_policy(text, version=version)
+            policies.add(tx, policy, author="bench", reason="how much a tick takes")
+        register_connector(self.db, Connector("crm", has_cadence=True))
+        set_pull_budget(self.db, TENANT, Budget(10**12, {}), by="bench")
+        with self.db.begin(TENANT) as tx:
+            tx.run(same("update heats set policy_version = %s"), (version,))
+
+    def sweep(self, size: int) -> None:
+        """One whole round, slice after slice, as its messages would have it."""
+        with self.db.begin(TENANT) as tx:
+            heat.start_sweeping(tx, tx.now)
+            begun = sweeps.get(tx)
+        assert begun is not None
+        now = begun
+        while now.round_at == begun.round_at:
+            payload = encode({"after": now.after_account, "round_at": now.round_at})
+            sweep_slice(self.db, TENANT, payload, size)
+            with self.db.read(TENANT) as tx:
+                found = sweeps.get(tx)
+            assert found is not None
+            now = found
+
+    def tick_for(self, seconds: float) -> float:
+        """Pulls scheduled a second."""
+        count, started = 0, time.perf_counter()
+        while time.perf_counter() - started < seconds:
+            done = tick_pulls(self.db, TENANT)
+            assert done, "there was nothing left to pull"
+            count += len(done)
+        return count / (time.perf_counter() - started)
+
+    def close(self) -> None:
+        self.db.close()
 
 
 class Product:

@@ -15,6 +15,7 @@ class Settings:
     backlog: int = 1_000_000  # due beside it
     passed: int = 1_000_000  # messages after which the outbox is measured
     samples: int = 500  # of latency
+    accounts: int = 1_000_000  # of a sweep
 
     def tell(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)
@@ -29,4 +30,5 @@ QUICK = Settings(
     backlog=100_000,
     passed=500_000,
     samples=150,
+    accounts=200_000,
 )

@@ -12,6 +12,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.mutants_of_pull_doors import PULL_DOORS
+from tests.mutants_of_pulls import PULLS
 from tests.mutants_of_turns import TURNS
 
 ROOT = Path(__file__).parents[1]
@@ -323,7 +325,7 @@ MUTANTS = [
         f"{NEWS}::test_a_deferral_is_told_where_somebody_listens[sqlite-all-True]",
     ),
 ]
-MUTANTS += [Mutant(*one) for one in TURNS]
+MUTANTS += [Mutant(*one) for one in (*TURNS, *PULL_DOORS, *PULLS)]
 
 
 def survives(mutant: Mutant) -> bool:

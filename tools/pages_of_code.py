@@ -9,7 +9,7 @@ from typing import Any
 
 import watchkeeper
 from tools.markdown import block, page, table, words
-from watchkeeper import errors, results, turn_results
+from watchkeeper import errors, perceive_results, results, turn_results
 from watchkeeper.app import App, Clock
 from watchkeeper.cli.endings import ending_of
 from watchkeeper.core import envelope
@@ -19,9 +19,12 @@ from watchkeeper.core.phrases import _PHRASES
 from watchkeeper.core.policy import delivery_for
 from watchkeeper.core.policy_parse import shipped_policy
 from watchkeeper.core.policy_schema import DOCUMENT, Choice, Named, Node, Table, Whole, Word
+from watchkeeper.core.pulls import PullReason
 from watchkeeper.core.time import SECOND
 from watchkeeper.core.turns import USAGE_SNAPSHOT
 from watchkeeper.http.problems import STATUS
+from watchkeeper.moves.heat import ON_SIGNAL, SWEEP, TICK
+from watchkeeper.moves.pulls import PULL_REQUESTED
 from watchkeeper.settings import ADMIN_KEY_LENGTH_MIN, PREFIX, Settings
 
 SETTINGS = f"""\
@@ -46,6 +49,10 @@ TOPICS = {
     envelope.SCHEDULED: "One account's event of a schedule, waiting for its second of the spread.",
     envelope.SCHEDULE_DUE: "The next firing of a schedule.",
     envelope.SCHEDULE_SLICE: "The next accounts of a firing for all accounts of a tenant.",
+    PULL_REQUESTED: "A pull that was scheduled, for its connector.",
+    TICK: "The next due pulls of a tenant.",
+    ON_SIGNAL: "A signal of an account that is pulled whenever it says something.",
+    SWEEP: "The next accounts of a tenant whose heat is brought up to date.",
     USAGE_SNAPSHOT: "What a turn used and was charged, for billing. Namespace `mini-chat`.",
     envelope.MESSAGE_DEAD: "Tells whoever listens that a message is dead.",
 }
@@ -58,8 +65,9 @@ A message is `pending` until it is due and a worker takes it, `processing` while
 its lease, then delivered or `dead`. A dead one stays until somebody redrives or discards it."""
 
 ENVELOPE = """\
-The payload of a decision's message can be read as an EventBridge event: `source`, `detail-type`
-(`DECISION_EVALUATION_REQUESTED`, `RUN_DECISION`, `RUN_DECISION_DEFERRED`) and `detail`."""
+The payload of a message about a decision or a pull can be read as an EventBridge event: `source`,
+`detail-type` (`DECISION_EVALUATION_REQUESTED`, `RUN_DECISION`, `RUN_DECISION_DEFERRED`,
+`PULL_REQUESTED`) and `detail`."""
 
 
 def settings_page() -> str:
@@ -122,6 +130,10 @@ def errors_page() -> str:
         "## Reasons of verdicts",
         "A verdict is not an error. Its `reason` is absent for ALLOW, and otherwise one of these.",
         table(("reason", "in words"), reasons),
+        "## Reasons of pulls",
+        "A pull that is not scheduled is not an error either. What refused it has taken nothing: no"
+        " id, no units, no token.",
+        table(("reason", "in words"), [(f"`{reason}`", _PULLS[reason]) for reason in PullReason]),
     )
 
 
@@ -129,6 +141,15 @@ _MEANINGS = dict(re.findall(r"(?:├──|└──) (\w+) {2,}(.+)", errors.__
 _REST: Mapping[Reason, str] = {
     Reason.DUPLICATE_IDEMPOTENCY_KEY: "The key is held by an earlier decision, which is named.",
     Reason.RETRY_EXHAUSTED: "The one retry of a deferral would have had to wait again.",
+}
+
+_PULLS: Mapping[PullReason, str] = {
+    PullReason.RATE_LIMIT: "Too fast, too many at once, or its upstream asked for patience.",
+    PullReason.DUPLICATE: "A pull of this id was scheduled before.",
+    PullReason.NO_BUDGET: "The tenant has no pull budget.",
+    PullReason.BUDGET_EXCEEDED: "The day's units of the connector or of the tenant are used up.",
+    PullReason.CIRCUIT_OPEN: "The connector kept failing for this tenant and rests.",
+    PullReason.KILL_SWITCH: "A kill switch is on for all, for the tenant or for the connector.",
 }
 
 
@@ -153,6 +174,11 @@ def python_page() -> str:
         if name == "App":
             parts += [_class("app.clock", Clock)]
     parts.append(_class("SignalSeen (in `run.signals`)", results.SignalSeen))
+    parts.append(_class("Pull (what a connector is called with)", results.Pull))
+    parts.append(_class("PullAnswer (from `app.pull`)", perceive_results.PullAnswer))
+    parts.append(_class("ScheduledPull (its `job`)", perceive_results.ScheduledPull))
+    parts.append(_class("PullBudget (from `app.pull_budget`)", perceive_results.PullBudget))
+    parts.append(_class("Heat (from `app.heat`)", perceive_results.Heat))
     parts.append(_class("Turn (from `app.reserve_turn` and `app.turn`)", turn_results.Turn))
     parts.append(_class("Settlement (from `app.finalize_turn`)", turn_results.Settlement))
     parts.append(_class("QuotaBucket (from `app.quota`)", turn_results.QuotaBucket))

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from watchkeeper.app import App
-    from watchkeeper.results import Decision, Receipt, Run, Verdict
+    from watchkeeper.results import Decision, PullResult, Receipt, Run, Verdict
 
-__all__ = ["App", "Decision", "Receipt", "Run", "Verdict"]
+__all__ = ["App", "Decision", "PullResult", "Receipt", "Run", "Verdict"]
 
 _HOME = {
     "App": "watchkeeper.app",
     "Decision": "watchkeeper.results",
+    "PullResult": "watchkeeper.results",
     "Receipt": "watchkeeper.results",
     "Run": "watchkeeper.results",
     "Verdict": "watchkeeper.results",

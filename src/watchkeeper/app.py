@@ -19,6 +19,7 @@ from watchkeeper.actions.explain_decision import Explanation, explain_decision
 from watchkeeper.actions.fire_triggers import fire_triggers
 from watchkeeper.actions.ingest_signals import ingest_signals
 from watchkeeper.actions.locate_tenant import tenant_of_decision
+from watchkeeper.actions.perceive_topics import register_perceive
 from watchkeeper.actions.set_kill_switch import set_kill_switch
 from watchkeeper.actions.set_schedule import NewSchedule, remove_schedule, set_schedule
 from watchkeeper.actions.topics import register_own
@@ -32,6 +33,7 @@ from watchkeeper.core.time import from_datetime, to_datetime
 from watchkeeper.core.turns import NAMESPACE as USAGE_NAMESPACE
 from watchkeeper.handler_methods import HandlerMethods
 from watchkeeper.handlers.registry import Registry
+from watchkeeper.perceive_methods import PerceiveMethods
 from watchkeeper.results import Receipt, Verdict, verdict_of
 from watchkeeper.sink_methods import SinkMethods
 from watchkeeper.store import clock
@@ -63,7 +65,7 @@ class Clock:
         return advance_clock(self._app.db, span.total_seconds(), self._app.drain, self._app.turns)
 
 
-class App(HandlerMethods, TurnMethods, SinkMethods):
+class App(HandlerMethods, PerceiveMethods, TurnMethods, SinkMethods):
     """Watchkeeper in your program: trigger, signal, explain; decide and work with `run`.
 
     `url` is sqlite:///FILE, sqlite:// (in memory) or postgresql://…, or a SQLAlchemy engine
@@ -95,6 +97,7 @@ class App(HandlerMethods, TurnMethods, SinkMethods):
         self.registry = Registry(lambda topic: delivery_for(self.db.policies.latest(), topic))
         self.registry.reach = Reach.PUBLIC.widened(private=webhooks_private, dev=False)
         register_own(self.registry, self.admission, usage_namespace)
+        register_perceive(self.registry, self.db)
         self.clock = Clock(self)
         self._workers: Workers | None = None
 

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
-from watchkeeper import inputs
+from watchkeeper import inputs, perceive_inputs
+from watchkeeper.actions.admit import Admission
 from watchkeeper.actions.meter_runs import Metering
+from watchkeeper.actions.perceive_topics import register_pulls
+from watchkeeper.actions.set_connector import register_connector
 from watchkeeper.actions.topics import register_decision, register_usage_sink
 from watchkeeper.handlers.registry import Registry
+from watchkeeper.pull_signals import signals_of
+from watchkeeper.results import Pull
+from watchkeeper.store.connectors import Connector
+from watchkeeper.store.database import Database
 from watchkeeper.store.outbox import NAMESPACE
 
 H = TypeVar("H", bound=Callable[..., Any])
@@ -17,11 +24,14 @@ H = TypeVar("H", bound=Callable[..., Any])
 class HandlerMethods:
     """How `App` is given handlers. What was brought can be brought to another app as well."""
 
+    db: Database
     registry: Registry
+    admission: Admission
     usage_namespace: str
 
     def __init__(self) -> None:
         self.brought: list[Callable[[HandlerMethods], object]] = []
+        self.connectors: dict[str, Callable[[Pull], Any]] = {}
 
     @overload
     def decision(self, handler: H) -> H: ...
@@ -58,6 +68,45 @@ class HandlerMethods:
             return handler
 
         return register if handler is None else register(handler)
+
+    def connector(
+        self,
+        connector_id: str,
+        *,
+        rate_per_second: float | None = None,
+        burst: int = 1,
+        max_concurrency: int | None = None,
+        shallow_units: int = 1,
+        deep_units: int = 3,
+        cadence: bool = True,
+    ) -> Callable[[H], H]:
+        """Register the function, sync or async, that looks at an account upstream.
+
+        Every account is pulled with it by the cadence of its tier, unless `cadence` is False.
+        Limits are those of the first registration, until somebody sets others.
+        """
+        name = perceive_inputs.parse_connector_id(connector_id)
+        given = {
+            "rate_per_second": rate_per_second,
+            "burst": burst,
+            "max_concurrency": max_concurrency,
+            "depth_units": {"SHALLOW": shallow_units, "DEEP": deep_units},
+        }
+        limits = inputs.parse(perceive_inputs.ConnectorIn, given)
+        milli = perceive_inputs.milli_of(limits.rate_per_second)
+        units = (shallow_units, deep_units)
+        known = Connector(name, milli, burst, max_concurrency, *units, cadence)
+
+        def register(handler: H) -> H:
+            def bring(app: HandlerMethods) -> None:
+                register_connector(app.db, known)
+                app.connectors[name] = handler
+                register_pulls(app.registry, app.admission, app.connectors, signals_of)
+
+            self._bring(bring)
+            return handler
+
+        return register
 
     def usage_sink(self, handler: H) -> H:
         """Register the function, sync or async, that brings each usage event to billing.

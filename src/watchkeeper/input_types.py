@@ -119,6 +119,7 @@ Words = Annotated[str, printable(1000)]
 Label = Annotated[str, printable(200)]
 SinkName = Annotated[str, Field(pattern=SINK)]
 TopicName = Annotated[str, Field(pattern=TOPIC)]
+ConnectorName = Annotated[str, Field(pattern=TOPIC, description="Yours.")]
 TriggerName = Annotated[str, Field(pattern=TRIGGER_TYPE)]
 Moment = Annotated[
     Instant,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -100,6 +100,32 @@ class Run:
     traceparent: str | None = None  # the trace that asked for it (W3C Trace Context)
     turn_id: str | None = None  # where the run is metered
     effective_model: str | None = None  # the model that quota was reserved for: use this one
+
+
+@dataclass(frozen=True, slots=True)
+class Pull:
+    """What a connector is called with: look at one account, so deep."""
+
+    pull_job_id: str
+    tenant_id: str
+    account_id: str
+    connector_id: str
+    depth: str  # SHALLOW or DEEP
+    depth_units: int
+    scheduled_at: str
+    budget_remaining: int | None
+    correlation_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PullResult:
+    """What a connector found: signals, as `App.signal_many` takes them.
+
+    One without an account is about the account that was pulled, and one without an id gets
+    one that follows from the pull, so that a repeat of it is a repeat.
+    """
+
+    signals: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -199,6 +199,18 @@ CREDITS = Counter(
 QUOTA_REFUSALS = Counter(
     "watchkeeper_quota_refusals", "Reserves for which no model had room.", registry=REGISTRY
 )
+PULLS = Counter(
+    "watchkeeper_pulls",
+    "Pulls that were asked for, by clock, signal or hand, and whether they were scheduled.",
+    ["connector", "depth", "tier", "result", "reason"],
+    registry=REGISTRY,
+)
+PULL_UNITS = Counter(
+    "watchkeeper_pull_units",
+    "Units that scheduled pulls cost.",
+    ["connector", "depth", "tier"],
+    registry=REGISTRY,
+)
 HTTP_REQUESTS = Counter(
     "watchkeeper_http_requests",
     "Requests answered.",
@@ -209,6 +221,19 @@ HTTP_SECONDS = Histogram(
     "watchkeeper_http_seconds", "Time to answer.", ["route"], registry=REGISTRY
 )
 HTTP_IN_FLIGHT = Gauge("watchkeeper_http_in_flight", "Requests under way.", registry=REGISTRY)
+CONNECTORS_MAX = 200
+"""Connectors that are counted by name in one process. Anybody may ask for a pull of any."""
+OTHER = "other"
+_connectors: set[str] = set()
+
+
+def connector_label(connector_id: str) -> str:
+    """Its name, or `other` when too many names were seen before it."""
+    if connector_id not in _connectors:
+        if len(_connectors) >= CONNECTORS_MAX:
+            return OTHER
+        _connectors.add(connector_id)
+    return connector_id
 
 
 def exposition() -> bytes:

@@ -6,7 +6,7 @@ import pytest
 
 import watchkeeper
 
-PUBLIC = ["App", "Decision", "Receipt", "Run", "Verdict"]
+PUBLIC = ["App", "Decision", "PullResult", "Receipt", "Run", "Verdict"]
 
 
 @pytest.mark.req("U-01")

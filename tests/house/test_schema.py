@@ -15,6 +15,8 @@ TABLES = sorted(metadata.tables.values(), key=lambda table: table.name)
 SYSTEM = {
     "policies": "one document for the whole installation; overrides of tenants are part of it",
     "clock": "time is the same for everybody",
+    "connectors": "their limits protect what all tenants share",
+    "connector_slots": "pulls under way are counted over all tenants",
 }
 
 # Keys of tenants' tables that do not begin with the tenant, and why.

@@ -32,6 +32,7 @@ WALL_CLOCK_EDGES = {
     "store/database.py": "the process clock of SQLite, read after the write lock is held",
     "store/clock.py": "the virtual clock begins at wall time",
     "ids.py": "the time inside an id orders keys; nothing is decided by it",
+    "handlers/results.py": "a date in a Retry-After header is of the wall clock",
     "handlers/webhook.py": "a receiver checks a signature's age against its own wall clock",
     "http/keys.py": "a key expires in wall time, virtual clock or not",
     "http/sessions.py": "a browser's session expires in wall time",

@@ -2,7 +2,7 @@
 
 A route that is missing here fails them, so that a new one cannot go untested. A value in braces is
 an identifier that belongs to the tenant: `{account}`, `{decision}`, `{message}`, `{schedule}`,
-`{sink}`, `{turn}`, `{key_id}`, `{tenant}`.
+`{sink}`, `{turn}`, `{pull}`, `{key_id}`, `{tenant}`. The connector `crm` is everybody's.
 """
 
 from dataclasses import dataclass, field
@@ -35,6 +35,8 @@ TURN = {
     "max_output_tokens": 50,
 }
 USAGE = {"input_tokens": 90, "output_tokens": 20}
+PULL = {"account_id": "acct-9", "connector_id": "crm", "depth": "SHALLOW"}
+BUDGET = {"max_pull_units_per_day": 100}
 
 CALLS: dict[str, Call] = {
     "POST /v1/tenants": Call(body={"tenant_id": "new"}, tenant_in="", statuses=(201,)),
@@ -75,6 +77,17 @@ CALLS: dict[str, Call] = {
         tenant_in="body",
     ),
     "GET /v1/quota": Call(),
+    "POST /v1/pulls": Call(body=PULL, tenant_in="body"),
+    "GET /v1/pulls": Call(),
+    "GET /v1/pulls/{pull_job_id}": Call("/v1/pulls/{pull}"),
+    "PUT /v1/budgets/pull": Call(body=BUDGET, tenant_in="body"),
+    "GET /v1/budgets/pull": Call(),
+    "DELETE /v1/budgets/pull": Call(statuses=(204,)),
+    "PUT /v1/connectors/{connector_id}": Call(
+        "/v1/connectors/crm", {"max_concurrency": 9}, tenant_in=""
+    ),
+    "GET /v1/connectors": Call(),
+    "GET /v1/connectors/{connector_id}": Call("/v1/connectors/crm"),
     "GET /v1/schedules": Call(),
     "GET /v1/schedules/{schedule_id}": Call("/v1/schedules/{schedule}"),
     "PUT /v1/schedules/{schedule_id}": Call(
@@ -118,6 +131,7 @@ class Estate:
     schedule: str
     sink: str
     turn: str
+    pull: str
     key_id: str
     canary: str
 
@@ -131,6 +145,7 @@ class Estate:
             "schedule": self.schedule,
             "sink": self.sink,
             "turn": self.turn,
+            "pull": self.pull,
             "key_id": self.key_id,
         }
 
@@ -157,12 +172,17 @@ def settle(door: Door, tenant: str) -> Estate:
     turn = f"{canary}-turn"
     asked = {"turn_id": turn, "request_id": turn, "user_id": canary}
     client.post("/v1/turns", json={**TURN, **asked})
+    door.admin.put("/v1/connectors/crm", json={"burst": 1})
+    client.put("/v1/budgets/pull", json={**BUDGET, "max_per_connector_per_day": {canary: 9}})
+    pull = f"{canary}-pull"
+    client.post("/v1/pulls", json={**PULL, "account_id": account, "pull_job_id": pull})
     client.post(
         "/v1/kill-switches",
         json={"scope": "trigger", "id": canary, "on": True, "reason": canary},
     )
     key_id = door.key(tenant, "viewer").split("_")[1]
-    return Estate(tenant, account, decision, decision, schedule, sink, turn, key_id, canary)
+    names = (account, decision, decision, schedule, sink, turn, pull, key_id)
+    return Estate(tenant, *names, canary)
 
 
 def send(client: Any, name: str, estate: Estate, *, tenant: str | None = None) -> Any:

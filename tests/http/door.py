@@ -14,6 +14,7 @@ from watchkeeper.actions.admit import Admission
 from watchkeeper.actions.create_api_key import create_api_key
 from watchkeeper.actions.create_tenant import create_tenant
 from watchkeeper.actions.dispatch import drain
+from watchkeeper.actions.perceive_topics import register_perceive
 from watchkeeper.actions.topics import register_decision, register_own
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.policy import delivery_for
@@ -101,6 +102,7 @@ class Hand:
         self.db = db
         self.registry = Registry(lambda topic: delivery_for(db.policies.latest(), topic))
         register_own(self.registry, admission, "mini-chat")
+        register_perceive(self.registry, db)
         register_decision(self.registry, lambda run: Decision(note=f"seen {len(run.signals)}"))
 
     def drain(self) -> Counter[str]:

@@ -35,6 +35,7 @@ NOBODYS = Estate(
     schedule="nobody-schedule",
     sink="nobody-sink",
     turn="nobody-turn",
+    pull="nobody-pull",
     key_id="0123456789abcdef",
     canary="nobody",
 )
@@ -135,7 +136,8 @@ def test_no_answer_holds_a_word_of_another_tenant(door: Door) -> None:
     """Also where both tenants chose the same identifier."""
     theirs, mine = settle(door, "theirs"), settle(door, "mine")
     client = door.client("mine")
-    same = {"account": theirs.account, "schedule": theirs.schedule, "turn": theirs.turn}
+    kinds = ("account", "schedule", "turn", "pull")
+    same = {kind: theirs.names[kind] for kind in kinds}
     twin = Estate(**{**mine.names, **same}, canary=mine.canary)
     for name in sorted(ROUTES, key=lambda name: name.startswith("DELETE")):
         for estate in (mine, twin):

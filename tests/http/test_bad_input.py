@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.http.calls import CALLS, SCHEDULE, TURN, USAGE, Estate, settle
+from tests.http.calls import BUDGET, CALLS, PULL, SCHEDULE, TURN, USAGE, Estate, settle
 from tests.http.door import Door, opened, places_of, problem_of
 
 pytestmark = [pytest.mark.req("D-02", "U-10")]
@@ -81,6 +81,14 @@ FULL: dict[str, dict[str, Any]] = {
         "started": True,
         "usage": dict(USAGE),
     },
+    "POST /v1/pulls": {**PULL, "pull_job_id": "pull-9", "correlation_id": "c"},
+    "PUT /v1/budgets/pull": {**BUDGET, "max_per_connector_per_day": {"crm": 5}},
+    "PUT /v1/connectors/{connector_id}": {
+        "rate_per_second": 1.5,
+        "burst": 2,
+        "max_concurrency": 3,
+        "depth_units": {"SHALLOW": 1, "DEEP": 3},
+    },
     "POST /v1/outbox/{message_id}/redrive": {"force": True},
     "POST /v1/outbox/{message_id}/discard": {"tenant_id": "acme"},
     "POST /v1/outbox/redrive": {"namespace": "n", "topic": "t"},
@@ -89,7 +97,8 @@ FULL: dict[str, dict[str, Any]] = {
 REQUIRED = {
     "account_id", "trigger_type", "idempotency_key", "type", "role", "cron", "timezone",
     "scope", "on", "reason", "succeeded", "seconds", "events", "signals", "request_id", "model",
-    "estimated_input_tokens", "max_output_tokens", "outcome", "started",
+    "estimated_input_tokens", "max_output_tokens", "outcome", "started", "connector_id", "depth",
+    "max_pull_units_per_day",
 }  # fmt: skip
 REQUIRED_HERE = {("POST /v1/tenants", "tenant_id")}
 OPTIONAL_HERE = {

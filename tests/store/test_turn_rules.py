@@ -192,6 +192,7 @@ def test_money_columns_are_whole_numbers(databases: Databases) -> None:
         found = clock.place.execute(
             "select column_name from information_schema.columns where (column_name like '%_micro'"
             " or column_name like '%tokens') and data_type <> 'bigint'"
+            " and table_name not like 'heat%'"  # where a micro is a millionth of one
         )
         assert found == []
 

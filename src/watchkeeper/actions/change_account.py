@@ -12,8 +12,10 @@ from watchkeeper.core.ids import AccountId, DecisionId, TenantId
 from watchkeeper.core.ledger import Entry, Kind, Stage
 from watchkeeper.ids import new_id
 from watchkeeper.moves.admission import Asked, Decided
+from watchkeeper.moves.heat import told_posture
 from watchkeeper.store import accounts, ledger, tenants
 from watchkeeper.store.json import dumps, loads
+from watchkeeper.store.policies import PolicyBook
 from watchkeeper.store.transaction import Tx
 
 LIFECYCLE_STATE_CHANGE = "LIFECYCLE_STATE_CHANGE"
@@ -45,7 +47,8 @@ def change_account(
     decision_ids = {name: DecisionId(new_id()) for name in CHANGES}
 
     def prepare(tx: Tx) -> Sequence[Asked]:
-        version, types = _changed(tx, entry_id, account_id, change, correlation_id)
+        book = admission.db.policies
+        version, types = _changed(tx, book, entry_id, account_id, change, correlation_id)
         return [
             _asked(tx, decision_ids[name], account_id, version, name, correlation_id)
             for name in types
@@ -56,6 +59,7 @@ def change_account(
 
 def _changed(
     tx: Tx,
+    book: PolicyBook,
     entry_id: str,
     account_id: AccountId,
     change: AccountChange,
@@ -82,6 +86,8 @@ def _changed(
         attributes=attributes,
         version=version,
     )
+    if posture != was[0]:
+        told_posture(tx, tenant, book, account_id, posture)
     changed = {"lifecycle_state": [was[1], lifecycle_state], "posture": [was[0], posture]}
     entry = Entry(
         entry_id=entry_id,

@@ -6,7 +6,8 @@ from watchkeeper.core.ids import TenantId
 from watchkeeper.core.ledger import Entry, Kind, Stage
 from watchkeeper.core.time import Instant
 from watchkeeper.ids import new_id
-from watchkeeper.store import ledger, tenants
+from watchkeeper.moves import heat
+from watchkeeper.store import connectors, ledger, tenants
 from watchkeeper.store.database import Database
 from watchkeeper.store.json import dumps
 from watchkeeper.store.transaction import Tx
@@ -29,6 +30,8 @@ def create_tenant(
             if not tenants.create(tx, name=name, tier=tier, installed_at=at):
                 return False
             ledger.record(tx, [_created(tx, name, tier, at)])
+            if connectors.with_cadence(tx):
+                heat.start_sweeping(tx, tx.now)
             return True
 
     return db.retrying(deed)

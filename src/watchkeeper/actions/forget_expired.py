@@ -1,9 +1,9 @@
-"""Expired idempotency keys and stored replies are removed, tenant by tenant, in slices."""
+"""Expired keys, stored replies and roll-ups are removed, tenant by tenant, in slices."""
 
 from __future__ import annotations
 
 from watchkeeper.core.ids import TenantId
-from watchkeeper.store import expiry, tenants
+from watchkeeper.store import expiry, heat_days, tenants
 from watchkeeper.store.database import Database
 
 
@@ -22,4 +22,15 @@ def _forget_for(db: Database, tenant_id: TenantId) -> int:
             count, after = expiry.forget_keys(tx, after)
             removed += count
     with db.begin(tenant_id) as tx:
-        return removed + expiry.forget_replies(tx)
+        removed += expiry.forget_replies(tx)
+    return removed + _forget_days(db, tenant_id)
+
+
+def _forget_days(db: Database, tenant_id: TenantId) -> int:
+    removed = 0
+    while True:
+        with db.begin(tenant_id) as tx:
+            count = heat_days.forget(tx)
+        removed += count
+        if count < heat_days.FORGOTTEN_MAX:
+            return removed

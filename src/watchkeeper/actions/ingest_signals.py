@@ -31,11 +31,18 @@ class NewSignal:
 
 
 def ingest_signals(
-    admission: Admission, tenant_id: TenantId, signals: Sequence[NewSignal]
+    admission: Admission,
+    tenant_id: TenantId,
+    signals: Sequence[NewSignal],
+    *,
+    may_pull: bool = True,
 ) -> list[tuple[SignalId, Decided]]:
-    """Store each signal unless it is a repeat, and answer its SIGNAL_ARRIVED, in order."""
+    """Store each signal unless it is a repeat, and answer its SIGNAL_ARRIVED, in order.
+
+    What a pull on a signal brought `may_pull` no further: it would go on without end.
+    """
     parent = traceparent()
-    asked = [_asked(signal, parent) for signal in signals]
+    asked = [_asked(signal, parent)._replace(may_pull=may_pull) for signal in signals]
     decided = admission.admit(tenant_id, asked)
     return [
         (SignalId(one.event.signal_id or ""), answer)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from watchkeeper.core.ids import AccountId, ScheduleId, TenantId
 from watchkeeper.errors import Invalid, NotFound
 from watchkeeper.ids import is_uuid
-from watchkeeper.store import accounts, ledger, outbox_counts, schedules, tenants, turns
+from watchkeeper.store import accounts, ledger, outbox_counts, pulls, schedules, tenants, turns
 from watchkeeper.store.database import Database
 from watchkeeper.store.transaction import ReadTx
 
@@ -44,6 +44,11 @@ def tenant_of_turn(db: Database, turn_id: str) -> TenantId:
 def tenant_of_account(db: Database, account_id: AccountId) -> TenantId:
     found = _owners(db, lambda tx: accounts.get(tx, account_id) is not None)
     return _only(found, f"there is no account {account_id}")
+
+
+def tenant_of_pull(db: Database, pull_job_id: str) -> TenantId:
+    found = _owners(db, lambda tx: pulls.get(tx, pull_job_id) is not None)
+    return _only(found, f"there is no pull {pull_job_id}")
 
 
 def tenant_of_schedule(db: Database, schedule_id: ScheduleId) -> TenantId:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from watchkeeper.core.sinks import UNHANDLED, UNHANDLED_US
 from watchkeeper.core.time import Instant
 from watchkeeper.handlers.registry import Registry
+from watchkeeper.moves.pulls import PULL_REQUESTED
 from watchkeeper.store import outbox_park, outbox_upkeep
 from watchkeeper.store.database import Database
 from watchkeeper.store.outbox_desk import Status, StoredMessage
@@ -22,7 +23,9 @@ def is_unhandled(db: Database, registry: Registry | None, message: StoredMessage
     if registry is None:
         return message.last_error == UNHANDLED
     key = (message.namespace, message.topic)
-    return key not in registry and in_force(db).route(message.tenant_id, *key) is None
+    if key in registry:  # of a pull, perhaps with other connectors only; then it was said so
+        return message.topic == PULL_REQUESTED and message.last_error == UNHANDLED
+    return in_force(db).route(message.tenant_id, *key) is None
 
 
 def mark_unhandled(db: Database, registry: Registry) -> int:

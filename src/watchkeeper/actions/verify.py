@@ -17,11 +17,19 @@ from watchkeeper.core.ledger import Recorded
 from watchkeeper.core.policy import TenantRules, retention_days, rules_for
 from watchkeeper.core.time import DAY, MINUTE, Instant
 from watchkeeper.core.verdict_record import read_verdict, recompute
-from watchkeeper.store import ledger, question, questions, questions_settle, tenants
+from watchkeeper.store import (
+    ledger,
+    question,
+    questions,
+    questions_perceive,
+    questions_settle,
+    tenants,
+)
 from watchkeeper.store.database import Database
 from watchkeeper.store.json import loads
 from watchkeeper.store.question import ROWS_MAX, Scope
 from watchkeeper.store.questions import QUESTIONS
+from watchkeeper.store.questions_perceive import PERCEIVE_QUESTIONS
 from watchkeeper.store.questions_settle import SETTLE_QUESTIONS
 from watchkeeper.store.transaction import ReadTx
 
@@ -60,7 +68,7 @@ def verify(
     grace_us: int = GRACE_US,
 ) -> list[Finding]:
     """A finding for each invariant, over the tenants named or all. `None` recomputes all."""
-    told = {q.name: q.holds for q in (*QUESTIONS, *SETTLE_QUESTIONS)}
+    told = {q.name: q.holds for q in (*QUESTIONS, *SETTLE_QUESTIONS, *PERCEIVE_QUESTIONS)}
     told[RECOMPUTED] = "a recorded verdict follows from what was recorded with it"
     broken: dict[str, list[dict[str, object]]] = {name: [] for name in told}
     limit = entries_max if recompute_max is None else recompute_max
@@ -76,6 +84,8 @@ def verify(
             for one in SETTLE_QUESTIONS:
                 rows = questions_settle.ask(tx, one, scope, since)
                 add(broken[one.name], tenant_id, rows)
+            for one in PERCEIVE_QUESTIONS:
+                add(broken[one.name], tenant_id, questions_perceive.ask(tx, one, scope))
         add(broken[RECOMPUTED], tenant_id, _not_recomputed(db, tenant_id, limit))
     return [Finding(name, told[name], tuple(rows)) for name, rows in broken.items()]
 

@@ -9,9 +9,12 @@ from __future__ import annotations
 import typer
 
 from watchkeeper.cli import (
+    accounts,
     bench,
+    budgets,
     clock,
     config,
+    connectors,
     decide,
     demo,
     dev,
@@ -20,6 +23,7 @@ from watchkeeper.cli import (
     ledger,
     outbox,
     policy,
+    pulls,
     quota,
     reconcile,
     schedules,
@@ -60,10 +64,14 @@ app.command("explain", rich_help_panel=ASK)(decide.explain)
 app.add_typer(ledger.app, name="ledger", rich_help_panel=ASK)
 app.add_typer(turns.app, name="turns", rich_help_panel=ASK)
 app.command("quota", rich_help_panel=ASK)(quota.quota)
+app.add_typer(accounts.app, name="accounts", rich_help_panel=ASK)
+app.add_typer(pulls.app, name="pulls", rich_help_panel=ASK)
 
 app.add_typer(policy.app, name="policy", rich_help_panel=ORDERS)
 app.add_typer(schedules.app, name="schedules", rich_help_panel=ORDERS)
 app.add_typer(sinks.app, name="sinks", rich_help_panel=ORDERS)
+app.add_typer(budgets.app, name="budgets", rich_help_panel=ORDERS)
+app.add_typer(connectors.app, name="connectors", rich_help_panel=ORDERS)
 app.add_typer(kill.app, name="kill", rich_help_panel=ORDERS)
 app.add_typer(tenants.app, name="tenants", rich_help_panel=ORDERS)
 

@@ -78,6 +78,66 @@ tiers.premium = 50000000
 total = 2000000000
 tiers.premium = 1000000000
 
+[heat]                           # how warm an account is: three factors, weighted to 100
+posture_weight = 40
+recency_weight = 35
+volume_weight = 25
+older_percent = 10               # a last signal older than every step below
+volume_signals = 5               # so many within volume_hours count as full
+volume_hours = 24
+hot_percent = 70
+warm_percent = 35
+rollup_days = 0                  # days for which the heat of each day is kept; 0: not at all
+
+[heat.postures]
+DORMANT = 0
+OK = 30
+WATCH = 50
+AT_RISK = 70
+EXPAND = 90
+
+[heat.recency.hour]
+within_hours = 1
+percent = 100
+
+[heat.recency.morning]
+within_hours = 6
+percent = 70
+
+[heat.recency.day]
+within_hours = 24
+percent = 40
+
+[heat_tiers.HOT]
+cadence_seconds = 3600
+depth = "DEEP"
+pull_on_signal = "yes"           # and a shallow pull on each signal
+promotion_signals = 2
+promotion_window_hours = 1
+demotion_cooldown_hours = 4
+
+[heat_tiers.WARM]
+cadence_seconds = 21600
+depth = "SHALLOW"
+pull_on_signal = "no"
+promotion_signals = 1
+promotion_window_hours = 6
+demotion_cooldown_hours = 24
+
+[heat_tiers.COLD]
+cadence_seconds = 259200
+depth = "SHALLOW"
+pull_on_signal = "no"
+promotion_signals = 0
+promotion_window_hours = 0
+demotion_cooldown_hours = 48
+
+[pulls]
+per_tick_max = 100               # scheduled at once for one tenant
+lease_seconds = 300              # a slot of a dead worker is free again after this
+breaker_failures = 5             # in a row, for one tenant
+breaker_pause_seconds = 300
+
 [delivery.defaults]
 guarantee = "at_least_once"
 max_attempts = 10
@@ -109,6 +169,23 @@ backoff_max_seconds = 300
 guarantee = "at_least_once"
 max_attempts = 100               # billing may be away for days
 backoff_max_seconds = 3600
+
+[delivery.topics."pull.requested"]
+guarantee = "at_most_once"
+max_attempts = 1
+lease_seconds = 60
+
+[delivery.topics."pull.tick"]
+max_attempts = 1000
+backoff_max_seconds = 60
+
+[delivery.topics."pull.on_signal"]
+max_attempts = 1000              # a limit that refuses it is no failure
+backoff_max_seconds = 60
+
+[delivery.topics."heat.sweep"]
+max_attempts = 1000
+backoff_max_seconds = 300
 
 [retention]
 delivered_days = 7

@@ -10,18 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from watchkeeper.core.delivery import DeliveryRule, Guarantee, OnDead, Order
+from watchkeeper.core.heat import HeatRules
+from watchkeeper.core.policy_perceive import heat_rules, pull_rules
+from watchkeeper.core.policy_read import (
+    NONE,
+    UNLIMITED,
+    Document,
+    Value,
+    entry,
+    limit,
+    table,
+    whole,
+)
+from watchkeeper.core.pulls import PullRules
 from watchkeeper.core.quota import TOTAL, Model, Period, QuotaRules, Scope, tier_bucket
 from watchkeeper.core.time import SECOND
 
-Value: TypeAlias = "int | str | Mapping[str, Value]"
-Document: TypeAlias = "Mapping[str, Value]"
-
-UNLIMITED = "unlimited"
 DEFAULT = "default"
-NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +53,8 @@ class TriggerRule:
 
 
 NO_QUOTA = QuotaRules(models={})
+NO_HEAT = HeatRules()
+NO_PULLS = PullRules()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +67,8 @@ class TenantRules:
     spread_seconds: int = 300
     signals_per_run_max: int = 1000
     quota: QuotaRules = NO_QUOTA
+    heat: HeatRules = NO_HEAT
+    pulls: PullRules = NO_PULLS
     policy_version: int = 0
     policy_hash: str = ""
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
@@ -80,12 +91,14 @@ def rules_for(policy: Policy, tenant_id: str, tier: str | None) -> TenantRules:
     """Resolve a tenant's rules. Pure: worth keeping by (version, tenant, tier)."""
     merged = merged_view(policy, tenant_id, tier)
     return TenantRules(
-        triggers={name: _trigger_rule(_table(t)) for name, t in _table(merged["triggers"]).items()},
-        run_budget_per_day=_limit(merged, "run_budget_per_day"),
-        idempotency_ttl_us=_whole(merged, "idempotency_ttl_seconds") * SECOND,
-        spread_seconds=_whole(merged, "spread_seconds"),
-        signals_per_run_max=_whole(merged, "signals_per_run_max"),
+        triggers={name: _trigger_rule(table(t)) for name, t in table(merged["triggers"]).items()},
+        run_budget_per_day=limit(merged, "run_budget_per_day"),
+        idempotency_ttl_us=whole(merged, "idempotency_ttl_seconds") * SECOND,
+        spread_seconds=whole(merged, "spread_seconds"),
+        signals_per_run_max=whole(merged, "signals_per_run_max"),
         quota=_quota_rules(merged),
+        heat=heat_rules(merged),
+        pulls=pull_rules(merged),
         policy_version=policy.version,
         policy_hash=policy.hash,
         sources=_sources(policy, tenant_id, tier),
@@ -102,29 +115,29 @@ def merged_view(policy: Policy, tenant_id: str, tier: str | None) -> dict[str, V
 
 def delivery_for(policy: Policy, topic: str) -> DeliveryRule:
     """The rule of a topic: the defaults, under what is said of the topic itself."""
-    delivery = _table(policy.effective["delivery"])
-    table = overlay(_table(delivery["defaults"]), _entry(delivery, "topics", topic))
-    guarantee = Guarantee(str(table["guarantee"]))
+    delivery = table(policy.effective["delivery"])
+    values = overlay(table(delivery["defaults"]), entry(delivery, "topics", topic))
+    guarantee = Guarantee(str(values["guarantee"]))
     once = guarantee is Guarantee.AT_MOST_ONCE
-    timeout = _limit(table, "timeout_seconds")
+    timeout = limit(values, "timeout_seconds")
     return DeliveryRule(
         guarantee=guarantee,
-        max_attempts=1 if once else _whole(table, "max_attempts"),
-        lease_us=_whole(table, "lease_seconds") * SECOND,
-        backoff_base_us=_whole(table, "backoff_base_seconds") * SECOND,
-        backoff_max_us=_whole(table, "backoff_max_seconds") * SECOND,
-        concurrency=_whole(table, "concurrency"),
-        concurrency_total=_limit(table, "concurrency_total"),
-        endpoint_concurrency=_whole(table, "endpoint_concurrency"),
-        order=Order(str(table["order"])),
-        on_dead=OnDead(str(table["on_dead"])),
+        max_attempts=1 if once else whole(values, "max_attempts"),
+        lease_us=whole(values, "lease_seconds") * SECOND,
+        backoff_base_us=whole(values, "backoff_base_seconds") * SECOND,
+        backoff_max_us=whole(values, "backoff_max_seconds") * SECOND,
+        concurrency=whole(values, "concurrency"),
+        concurrency_total=limit(values, "concurrency_total"),
+        endpoint_concurrency=whole(values, "endpoint_concurrency"),
+        order=Order(str(values["order"])),
+        on_dead=OnDead(str(values["on_dead"])),
         timeout_us=None if timeout is None else timeout * SECOND,
     )
 
 
 def retention_days(policy: Policy) -> int:
     """For how many days delivered messages are kept."""
-    return _whole(_table(policy.effective["retention"]), "delivered_days")
+    return whole(table(policy.effective["retention"]), "delivered_days")
 
 
 def diff(old: Policy, new: Policy) -> list[Change]:
@@ -166,8 +179,8 @@ def path_part(key: str) -> str:
 
 def _overrides(policy: Policy, tenant_id: str, tier: str | None) -> Iterator[tuple[str, Document]]:
     if tier is not None:
-        yield f"tier:{tier}", _entry(policy.effective, "tiers", tier)
-    yield f"tenant:{tenant_id}", _entry(policy.effective, "tenants", tenant_id)
+        yield f"tier:{tier}", entry(policy.effective, "tiers", tier)
+    yield f"tenant:{tenant_id}", entry(policy.effective, "tenants", tenant_id)
 
 
 def _sources(policy: Policy, tenant_id: str, tier: str | None) -> dict[str, str]:
@@ -181,34 +194,34 @@ def _for_all(document: Document) -> dict[str, Value]:
     return {key: value for key, value in document.items() if key not in ("tiers", "tenants")}
 
 
-def _trigger_rule(table: Document) -> TriggerRule:
+def _trigger_rule(values: Document) -> TriggerRule:
     return TriggerRule(
-        debounce_us=_whole(table, "debounce_seconds") * SECOND,
-        cooldown_us=_whole(table, "cooldown_seconds") * SECOND,
-        account_cap=_limit(table, "max_per_account_per_hour"),
-        tenant_cap=_limit(table, "max_per_tenant_per_hour"),
+        debounce_us=whole(values, "debounce_seconds") * SECOND,
+        cooldown_us=whole(values, "cooldown_seconds") * SECOND,
+        account_cap=limit(values, "max_per_account_per_hour"),
+        tenant_cap=limit(values, "max_per_tenant_per_hour"),
     )
 
 
 def _quota_rules(merged: Document) -> QuotaRules:
-    quota = _table(merged["quota"])
+    quota = table(merged["quota"])
     return QuotaRules(
-        models={name: _model(name, _table(t)) for name, t in _table(merged["models"]).items()},
+        models={name: _model(name, table(t)) for name, t in table(merged["models"]).items()},
         default_model=str(quota["default_model"]),
         limits=dict(_credit_limits(quota)),
-        tolerance_percent=_whole(quota, "tolerance_percent"),
-        generation_floor_tokens=_whole(quota, "generation_floor_tokens"),
-        timeout_us=_whole(quota, "watchdog_seconds") * SECOND,
+        tolerance_percent=whole(quota, "tolerance_percent"),
+        generation_floor_tokens=whole(quota, "generation_floor_tokens"),
+        timeout_us=whole(quota, "watchdog_seconds") * SECOND,
     )
 
 
-def _model(name: str, table: Document) -> Model:
-    following = str(table.get("downgrade_to", NONE))
+def _model(name: str, values: Document) -> Model:
+    following = str(values.get("downgrade_to", NONE))
     return Model(
         name=name,
-        tier=str(table["tier"]),
-        input_multiplier_micro=_whole(table, "input_multiplier_micro"),
-        output_multiplier_micro=_whole(table, "output_multiplier_micro"),
+        tier=str(values["tier"]),
+        input_multiplier_micro=whole(values, "input_multiplier_micro"),
+        output_multiplier_micro=whole(values, "output_multiplier_micro"),
         downgrade_to=None if following == NONE else following,
     )
 
@@ -216,30 +229,10 @@ def _model(name: str, table: Document) -> Model:
 def _credit_limits(quota: Document) -> Iterator[tuple[tuple[Scope, Period, str], int]]:
     for scope in Scope:
         for period in Period:
-            table = _entry(quota, scope, period)
-            named = {TOTAL: table.get(TOTAL, UNLIMITED)}
-            tiers = _table(table.get("tiers", {}))
-            named |= {tier_bucket(tier): limit for tier, limit in tiers.items()}
-            for bucket, limit in named.items():
-                if isinstance(limit, int):
-                    yield (scope, period, bucket), limit
-
-
-def _entry(document: Document, section: str, name: str) -> Document:
-    return _table(_table(document.get(section, {})).get(name, {}))
-
-
-def _table(value: Value) -> Document:
-    assert isinstance(value, Mapping)
-    return value
-
-
-def _whole(table: Document, key: str) -> int:
-    value = table[key]
-    assert isinstance(value, int)
-    return value
-
-
-def _limit(table: Document, key: str) -> int | None:
-    """A cap or budget; absent and "unlimited" are the same."""
-    return _whole(table, key) if table.get(key, UNLIMITED) != UNLIMITED else None
+            values = entry(quota, scope, period)
+            named = {TOTAL: values.get(TOTAL, UNLIMITED)}
+            tiers = table(values.get("tiers", {}))
+            named |= {tier_bucket(tier): most for tier, most in tiers.items()}
+            for bucket, most in named.items():
+                if isinstance(most, int):
+                    yield (scope, period, bucket), most

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from watchkeeper.core.canonical import sha256_hex
 from watchkeeper.core.default_policy import DEFAULT_POLICY_TOML
 from watchkeeper.core.delivery import Guarantee, OnDead, Order
-from watchkeeper.core.policy import NONE, Document, Policy, Value, overlay, path_part
+from watchkeeper.core.policy import Policy, overlay, path_part
+from watchkeeper.core.policy_read import NONE, Document, Value
 from watchkeeper.core.policy_schema import (
     DOCUMENT,
     MODEL_REQUIRED,
@@ -33,6 +34,10 @@ PINNED: Mapping[str, Guarantee] = {
     "decision.retry": Guarantee.AT_LEAST_ONCE,
     "schedule.due": Guarantee.AT_LEAST_ONCE,
     "usage_snapshot": Guarantee.AT_LEAST_ONCE,
+    "pull.requested": Guarantee.AT_MOST_ONCE,
+    "pull.tick": Guarantee.AT_LEAST_ONCE,
+    "pull.on_signal": Guarantee.AT_LEAST_ONCE,
+    "heat.sweep": Guarantee.AT_LEAST_ONCE,
 }
 """What the product promises of its own topics is not for a document to change."""
 
@@ -140,6 +145,7 @@ def _contradictions(said: Document) -> Iterator[Mistake]:
                     path = (section, owner, "triggers", name)
                     yield path, f"overrides no trigger type; register it under triggers.{name}"
     yield from _model_contradictions(said, effective)
+    yield from _heat_contradictions(said, effective)
     yield from _delivery_contradictions(_at(said, "delivery"), _at(effective, "delivery"))
 
 
@@ -178,6 +184,29 @@ def _comes_back(name: str, models: Document) -> bool:
         seen.add(following)
         following = _at(models, following).get("downgrade_to", NONE)
     return False
+
+
+def _heat_contradictions(said: Document, effective: Document) -> Iterator[Mistake]:
+    yield from _heat_mistakes(_at(effective, "heat"), ())
+    for section in ("tiers", "tenants"):
+        for owner, layer in _at(said, section).items():
+            own = _as_table(layer)
+            if "heat" in own:
+                merged = overlay(_at(effective, "heat"), _at(own, "heat"))
+                yield from _heat_mistakes(merged, (section, owner))
+
+
+def _heat_mistakes(heat: Document, path: Path) -> Iterator[Mistake]:
+    weights = [heat[f"{name}_weight"] for name in ("posture", "recency", "volume")]
+    if sum(weight for weight in weights if isinstance(weight, int)) != 100:
+        yield (*path, "heat", "posture_weight"), "the three weights must add up to 100"
+    hot, warm = heat["hot_percent"], heat["warm_percent"]
+    if isinstance(hot, int) and isinstance(warm, int) and hot < warm:
+        yield (*path, "heat", "hot_percent"), f"is below warm_percent {warm}"
+    for name, step in _at(heat, "recency").items():
+        for key in ("within_hours", "percent"):
+            if key not in _as_table(step):
+                yield (*path, "heat", "recency", name, key), "is required for a step of your own"
 
 
 def _delivery_contradictions(said: Document, effective: Document) -> Iterator[Mistake]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from watchkeeper.core.delivery import Guarantee, OnDead, Order
-from watchkeeper.core.policy import UNLIMITED, Value
+from watchkeeper.core.policy_read import UNLIMITED, Value
 
 INTEGER_MAX = 2**31 - 1
 NAMES_MAX = 10_000
@@ -97,6 +97,46 @@ QUOTA = Table(
     }
 )
 
+PERCENT = Whole(0, 100)
+HEAT = Table(
+    {
+        "posture_weight": PERCENT,
+        "recency_weight": PERCENT,
+        "volume_weight": PERCENT,
+        "postures": Named("posture", re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}"), PERCENT),
+        "recency": Named(
+            "step",
+            re.compile(r"[A-Za-z0-9_-]{1,64}"),
+            Table({"within_hours": Whole(1, 8_760), "percent": PERCENT}),
+        ),
+        "older_percent": PERCENT,
+        "volume_signals": Whole(1, 100),
+        "volume_hours": Whole(1, 8_760),
+        "rollup_days": Whole(0, 3_650),
+        "hot_percent": PERCENT,
+        "warm_percent": PERCENT,
+    }
+)
+TIER = Table(
+    {
+        "cadence_seconds": Whole(60, 31_536_000),
+        "depth": Choice(("SHALLOW", "DEEP")),
+        "demotion_cooldown_hours": Whole(0, 8_760),
+        "promotion_signals": Whole(0, 100),
+        "promotion_window_hours": Whole(0, 8_760),
+        "pull_on_signal": Choice(("yes", "no")),
+    }
+)
+HEAT_TIERS = Table({"HOT": TIER, "WARM": TIER, "COLD": TIER})
+PULLS = Table(
+    {
+        "per_tick_max": Whole(1, 10_000),
+        "lease_seconds": Whole(1, 86_400),
+        "breaker_failures": Whole(1, 1_000),
+        "breaker_pause_seconds": Whole(1, 86_400),
+    }
+)
+
 OVERRIDABLE: Mapping[str, Node] = {
     "idempotency_ttl_seconds": Whole(1),
     "spread_seconds": Whole(0, 3600),
@@ -105,6 +145,9 @@ OVERRIDABLE: Mapping[str, Node] = {
     "triggers": Named("trigger type", re.compile(r"[A-Z][A-Z0-9_]{0,63}"), TRIGGER),
     "models": Named("model", MODEL_NAME, MODEL),
     "quota": QUOTA,
+    "heat": HEAT,
+    "heat_tiers": HEAT_TIERS,
+    "pulls": PULLS,
 }
 
 DELIVERY = Table(

@@ -13,7 +13,8 @@ from typing import NamedTuple, TypeAlias
 
 from watchkeeper.core.ids import MessageId
 from watchkeeper.core.time import SECOND
-from watchkeeper.store import outbox_settle
+from watchkeeper.moves.pulls import PULL_REQUESTED
+from watchkeeper.store import connectors, outbox_settle
 from watchkeeper.store.database import Database
 from watchkeeper.store.leases import Message, Queue
 from watchkeeper.store.outbox_claim import lock_slots
@@ -95,6 +96,9 @@ class Leases:
         with db.begin_system() as tx:
             lock_slots(tx, [Queue(*key, 0, 0, 0, total=0) for key in sorted(counted)])
             renewed, lost = outbox_settle.renew(tx, asked)
+            pulls = [(m, us) for m, us in asked if m.topic == PULL_REQUESTED and m.id in renewed]
+            longest = max((us for _, us in pulls), default=0)
+            connectors.keep_slots(tx, [m.id for m, _ in pulls], longest)
         for m, terms in holds:
             if m.id in renewed and m.id in self._held:
                 self._held[m.id] = (m, terms._replace(renewed=now))

@@ -11,12 +11,9 @@ import base64
 import contextlib
 import functools
 import hmac
-import re
 import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 
 import httpx2
 
@@ -31,7 +28,7 @@ from watchkeeper.handlers.address_guard import (
     system_resolver,
 )
 from watchkeeper.handlers.endpoint import Endpoint, event_of
-from watchkeeper.handlers.results import Reject, Retry
+from watchkeeper.handlers.results import Reject, Retry, retry_after
 from watchkeeper.handlers.secrets import key_of
 from watchkeeper.store.leases import Message
 
@@ -46,7 +43,6 @@ REJECTIONS = frozenset({400, 410, 422})
 """The receiver understood and will never take it. Every other failure may pass."""
 
 _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody
-_SECONDS = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
 class WebhookSender:
@@ -174,22 +170,6 @@ def judge(status: int, size: int, headers: Mapping[str, str], now: float) -> Non
     if 300 <= status < 400:
         said += "; redirects are not followed"
     raise Retry(said, after=retry_after(headers.get("retry-after"), now))
-
-
-def retry_after(text: str | None, now: float) -> float | None:
-    """Seconds to wait, from seconds or an HTTP date; None for the past and for nonsense."""
-    if text is None:
-        return None
-    if _SECONDS.fullmatch(text.strip()):
-        return float(text)
-    try:
-        moment = parsedate_to_datetime(text)
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=UTC)
-        seconds = moment.timestamp() - now
-    except (ValueError, OverflowError):
-        return None
-    return seconds if seconds > 0 else None
 
 
 def _failure(error: httpx2.HTTPError) -> str:

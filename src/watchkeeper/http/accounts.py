@@ -2,32 +2,47 @@
 
 from __future__ import annotations
 
-from fastapi import Response
+from typing import Annotated, Literal
+
+from fastapi import Query, Response
 
 from watchkeeper.actions.change_account import AccountChange, change_account
-from watchkeeper.actions.views import list_accounts, view_account
+from watchkeeper.actions.show_heat import list_accounts, show_account
+from watchkeeper.core.heat import Tier
 from watchkeeper.core.ids import AccountId
-from watchkeeper.http import views
+from watchkeeper.http import views_perceive as views
 from watchkeeper.http.access import Access, needs
 from watchkeeper.http.answers import LIMIT, Cursor, Limit, TenantQuery, answer, page, position
 from watchkeeper.http.context import Ctx
 from watchkeeper.http.route import router
-from watchkeeper.http.shapes import AccountOut, ChangedAccountOut, Page
+from watchkeeper.http.shapes import Page
+from watchkeeper.http.shapes_perceive import ChangedAccountOut, ShownAccountOut, WarmAccountOut
 from watchkeeper.input_types import AccountName
 from watchkeeper.inputs import AccountIn
 from watchkeeper.results import verdict_of
 
 routes = router("accounts")
 
+TierQuery = Annotated[
+    Literal["HOT", "WARM", "COLD"] | None, Query(description="Only those in this tier now.")
+]
 
-@routes.get("/v1/accounts", response_model=Page[AccountOut])
+
+@routes.get("/v1/accounts", response_model=Page[WarmAccountOut])
 @needs(Access.READ)
 def get_accounts(
-    ctx: Ctx, tenant_id: TenantQuery = None, limit: Limit = LIMIT, cursor: Cursor = None
+    ctx: Ctx,
+    tenant_id: TenantQuery = None,
+    tier: TierQuery = None,
+    limit: Limit = LIMIT,
+    cursor: Cursor = None,
 ) -> Response:
-    found = list_accounts(ctx.db, ctx.tenant(tenant_id), position(cursor, "accounts", ""), limit)
-    last = found[-1].account_id if found else None
-    return page("accounts", [views.account(one) for one in found], limit, last)
+    """Accounts by name, each with its heat as it is now."""
+    after = position(cursor, "accounts", "")
+    wanted = None if tier is None else Tier[tier]
+    found = list_accounts(ctx.db, ctx.tenant(tenant_id), after, limit, wanted)
+    rows = [views.warm_account(one) for one in found.accounts]
+    return page("accounts", rows, limit, found.last, is_cut=found.is_cut)
 
 
 @routes.put("/v1/accounts/{account_id:path}", response_model=ChangedAccountOut)
@@ -38,13 +53,14 @@ def put_account(account_id: AccountName, body: AccountIn, ctx: Ctx) -> Response:
     name = AccountId(account_id)
     change = AccountChange(body.posture, body.lifecycle_state, body.attributes)
     decided = change_account(ctx.server.admission, tenant_id, name, change)
-    account = views.account(view_account(ctx.db, tenant_id, name))
+    account = views.shown_account(show_account(ctx.db, tenant_id, name))
     return answer({**account, "verdicts": [verdict_of(one).to_json() for one in decided]})
 
 
-@routes.get("/v1/accounts/{account_id:path}", response_model=AccountOut)
+@routes.get("/v1/accounts/{account_id:path}", response_model=ShownAccountOut)
 @needs(Access.READ)
 def get_account(account_id: AccountName, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
+    """One account: its heat as it is now, when it is pulled next, and the tiers it had."""
     name = AccountId(account_id)
     whose = ctx.tenant_of_account(name, tenant_id)
-    return answer(views.account(view_account(ctx.db, whose, name)))
+    return answer(views.shown_account(show_account(ctx.db, whose, name)))

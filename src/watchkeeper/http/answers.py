@@ -46,10 +46,18 @@ def nothing() -> Response:
 
 
 def page(
-    name: str, rows: Sequence[dict[str, Any]], limit: int, position: str | int | None
+    name: str,
+    rows: Sequence[dict[str, Any]],
+    limit: int,
+    position: str | int | None,
+    *,
+    is_cut: bool = False,
 ) -> Response:
-    """One page of the list `name`; `position` is that of its last row."""
-    more = len(rows) == limit and position is not None
+    """One page of the list `name`; `position` is that of its last row.
+
+    `is_cut`: there may be more, though the page is not full.
+    """
+    more = (len(rows) == limit or is_cut) and position is not None
     cursor = _encode([name, position]) if more else None
     return answer({"items": list(rows), "next_cursor": cursor})
 

@@ -11,6 +11,7 @@ from fastapi import APIRouter, FastAPI, Response
 
 from watchkeeper import telemetry
 from watchkeeper.actions.admit import Admission
+from watchkeeper.actions.perceive_topics import register_perceive
 from watchkeeper.actions.topics import register_own
 from watchkeeper.actions.turns import Turns
 from watchkeeper.core.policy import delivery_for
@@ -18,7 +19,9 @@ from watchkeeper.handlers.registry import Registry
 from watchkeeper.http import (
     accounts,
     api_keys,
+    budgets,
     clock,
+    connectors,
     decisions,
     health,
     kill_switches,
@@ -27,6 +30,7 @@ from watchkeeper.http import (
     outbox,
     policy,
     problems,
+    pulls,
     quota,
     schedules,
     signals,
@@ -56,6 +60,9 @@ ROUTERS: tuple[APIRouter, ...] = (
     sinks.routes,
     turns.routes,
     quota.routes,
+    pulls.routes,
+    budgets.routes,
+    connectors.routes,
     outbox.routes,
     ledger.routes,
     kill_switches.routes,
@@ -121,6 +128,7 @@ def _own_registry(db: Database, admission: Admission, usage_namespace: str) -> R
     """Where nobody works beside the server: what the desk must know of our own topics."""
     registry = Registry(lambda topic: delivery_for(db.policies.latest(), topic))
     register_own(registry, admission, usage_namespace)
+    register_perceive(registry, db)
     return registry
 
 

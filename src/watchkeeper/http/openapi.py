@@ -58,6 +58,17 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "started": True,
         "usage": {"input_tokens": 812, "output_tokens": 95},
     },
+    "post_pull": {"account_id": "acct-1", "connector_id": "crm", "depth": "DEEP"},
+    "put_pull_budget": {
+        "max_pull_units_per_day": 1000,
+        "max_per_connector_per_day": {"crm": 400},
+    },
+    "put_connector": {
+        "rate_per_second": 5,
+        "burst": 10,
+        "max_concurrency": 4,
+        "depth_units": {"SHALLOW": 1, "DEEP": 3},
+    },
     "post_redrive": {"force": True},
     "post_discard": {},
     "post_redrive_many": {"topic": "decision.retry"},

@@ -197,10 +197,6 @@ class AccountOut(BaseModel):
     run_state: dict[str, Any]
 
 
-class ChangedAccountOut(AccountOut):
-    verdicts: list[VerdictOut] = Field(description="Of the triggers that the change was.")
-
-
 class ScheduleOut(BaseModel):
     schedule_id: str
     account_id: str | None

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from watchkeeper.core import envelope
@@ -33,8 +33,10 @@ from watchkeeper.core.run_state import RunState
 from watchkeeper.core.time import Instant, ceil_second
 from watchkeeper.core.verdict_record import read_event, read_verdict, record
 from watchkeeper.ids import new_id
+from watchkeeper.moves import heat
+from watchkeeper.moves.heat import Change, Heard
 from watchkeeper.store import admission as store
-from watchkeeper.store import ledger, outbox, signals, tenants
+from watchkeeper.store import heats, ledger, outbox, signals, tenants
 from watchkeeper.store.admission import Found, Reservation
 from watchkeeper.store.json import dumps, encode, loads
 from watchkeeper.store.outbox import NewMessage
@@ -70,6 +72,7 @@ class Asked(NamedTuple):
     event: Event
     signal: Signal | None = None
     traceparent: str | None = None  # the trace it came with, carried to the run
+    may_pull: bool = True  # whether its account may be looked at because of it
 
     @property
     def fingerprint(self) -> str:
@@ -100,6 +103,7 @@ class Writes:
     entries: list[tuple[int, Entry]] = field(default_factory=list)
     messages: list[NewMessage] = field(default_factory=list)
     signals: list[tuple[int, Signal]] = field(default_factory=list)
+    heard: list[Heard] = field(default_factory=list)
     are_any: bool = False  # an entry was written, so the tenant's counters have moved
 
 
@@ -117,6 +121,8 @@ def admit(
     account_ids = sorted({one.event.account_id for one in asked})
 
     waiting = tenants.send_lock(tx)
+    talked_of = sorted({one.event.account_id for one in asked if one.signal is not None})
+    warmth = heats.send_read(tx, talked_of) if talked_of else None
     found = store.reserve_and_read(tx, list(wanted.values()), account_ids, rules.idempotency_ttl_us)
     tenant = tenants.locked(tx, waiting)
     if found.now is not None:
@@ -137,10 +143,35 @@ def admit(
             mine[one.decision_id] if one.decision_id in mine else bench.judge(one)
             for one in asked[start : start + size]
         ]
+    changes = _warmed(tx, tenant, rules, bench.writes, warmth)
     with tx.together() if len(asked) <= FEW else nullcontext():
         _write_verdicts(tx, bench.writes)
+        heats.save(tx, [change.heat for change in changes])
         _write_states(tx, tenant, bench.writes)
     return decided
+
+
+def _heard(signal: Signal, now: Instant, may_pull: bool) -> Heard:
+    occurred_at = now if signal.occurred_at is None else signal.occurred_at
+    told = (signal.account_id, signal.signal_id, occurred_at, signal.correlation_id)
+    return Heard(*told, may_pull)
+
+
+def _warmed(
+    tx: Tx, tenant: LockedTenant, rules: TenantRules, writes: Writes, warmth: Any
+) -> list[Change]:
+    """What the batch's signals did to the heat of their accounts; what follows is gathered."""
+    if not writes.heard:
+        return []
+    known = {one.account_id: one for one in heats.read_sent(warmth)}
+    unknown = {one.account_id for one in writes.heard} - known.keys()
+    postures = heats.postures(tx, sorted(unknown)) if unknown else {}
+    changes = heat.hear(rules, known, postures, writes.heard, tx.now)
+    writes.messages += heat.pulls_on_signals(rules.heat, changes, writes.heard)
+    moved = heat.entries(tx, changes, rules)
+    writes.entries += [(tenant.next_seq(), entry) for entry in moved]
+    heat.follow(tx, rules, changes)
+    return changes
 
 
 def _decided_before(tx: Tx, asked: Sequence[Asked]) -> dict[DecisionId, Decided]:
@@ -239,6 +270,7 @@ class _Bench:
         event, writes = one.event, self.writes
         if one.signal is not None and verdict.duplicate is None:
             writes.signals.append((seq, one.signal))
+            writes.heard.append(_heard(one.signal, self.now, one.may_pull))
         if self._is_to_be_saved(event, verdict):
             writes.states[event.account_id] = self.found.states[event.account_id]
         if verdict.result is Result.ALLOW:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from watchkeeper.core.ids import AccountId
 from watchkeeper.core.run_state import RunState, decode_pending, decode_triggers
 from watchkeeper.core.time import Instant
-from watchkeeper.store.json import loads
-from watchkeeper.store.statement import same
+from watchkeeper.store.json import encode, loads
+from watchkeeper.store.statement import Statement, same
 from watchkeeper.store.transaction import Row, Tx
 
 _COLUMNS = (
@@ -16,6 +17,12 @@ _COLUMNS = (
     " last_allowed_at, last_allowed_seq, last_run_was_retry, triggers, pending"
 )
 _GET = same(f"select {_COLUMNS} from accounts where tenant_id = %s and account_id = %s")
+_READ = Statement(
+    f"""select {_COLUMNS} from accounts
+        where tenant_id = %s and account_id in (select jsonb_array_elements_text(%s::jsonb))""",
+    f"""select {_COLUMNS} from accounts
+        where tenant_id = ? and account_id in (select value from json_each(?))""",
+)
 _LIST = same(
     f"select {_COLUMNS} from accounts where tenant_id = %s and account_id > %s"
     " order by account_id limit %s"
@@ -48,6 +55,11 @@ class Account:
 def get(tx: Tx, account_id: AccountId) -> Account | None:
     rows = tx.rows(_GET, (tx.tenant_id, account_id))
     return _account(rows[0]) if rows else None
+
+
+def read(tx: Tx, account_ids: Sequence[str]) -> dict[str, Account]:
+    rows = tx.rows(_READ, (tx.tenant_id, encode(account_ids)))
+    return {row[0]: _account(row) for row in rows}
 
 
 def page(tx: Tx, after: str, limit: int) -> list[Account]:

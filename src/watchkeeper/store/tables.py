@@ -23,6 +23,19 @@ from sqlalchemy import (
 )
 
 from watchkeeper.store.metadata import metadata
+from watchkeeper.store.tables_perceive import (
+    connector_slots,
+    connector_states,
+    connectors,
+    heat_days,
+    heats,
+    next_pulls,
+    pull_budgets,
+    pull_days,
+    pull_ticks,
+    pulls,
+    sweeps,
+)
 from watchkeeper.store.tables_settle import quota_buckets, sinks, turns
 from watchkeeper.store.types import Instant, document, identifier
 
@@ -340,10 +353,28 @@ clock = Table(  # one row where time is virtual, none where it is real
     CheckConstraint('"only"', name="there_is_one_clock"),
 )
 
-SYSTEM_TABLES = frozenset({"policies", "clock"})
+SYSTEM_TABLES = frozenset({"policies", "clock", "connectors", "connector_slots"})
 """Tables that belong to no tenant."""
 
 DIRECTORY_TABLES = frozenset({"tenants", "api_keys"})
 """Tables whose rows of every tenant the system itself may see."""
 
-__all__ = ["DIRECTORY_TABLES", "SYSTEM_TABLES", "metadata", "quota_buckets", "sinks", "turns"]
+__all__ = [
+    "DIRECTORY_TABLES",
+    "SYSTEM_TABLES",
+    "connector_slots",
+    "connector_states",
+    "connectors",
+    "heat_days",
+    "heats",
+    "metadata",
+    "next_pulls",
+    "pull_budgets",
+    "pull_days",
+    "pull_ticks",
+    "pulls",
+    "quota_buckets",
+    "sinks",
+    "sweeps",
+    "turns",
+]

@@ -1,0 +1,250 @@
+"""Heat, the latest of each account: read and written under the tenant's lock, or fenced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from watchkeeper.core.heat import HeatState, Score, Tier
+from watchkeeper.core.ids import AccountId
+from watchkeeper.core.time import Instant
+from watchkeeper.store.json import encode, loads
+from watchkeeper.store.statement import Statement, same
+from watchkeeper.store.transaction import Row, Tx
+
+_STATE = "posture, recent, tier, entered_at, below_warm_at, below_hot_at, computed_at"
+_SCORES = "heat_micro, posture_micro, recency_micro, volume_micro"
+_COLUMNS = f"account_id, {_STATE}, changes_at, {_SCORES}, policy_version, version"
+_NAMES = _COLUMNS.split(", ")
+_TYPES = {"account_id": "text", "posture": "text", "recent": "text", "tier": "int"} | dict.fromkeys(
+    [*_SCORES.split(", "), "policy_version", "version"], "int"
+)
+
+
+def _typed(name: str) -> str:
+    return _TYPES.get(name, "bigint")
+
+
+_TYPED = ", ".join(f"{name} {_typed(name)}" for name in _NAMES)
+_SET = ", ".join(f"{name} = excluded.{name}" for name in _NAMES[1:])
+
+
+def _read_of(columns: str) -> Statement:
+    return Statement(
+        f"""select h.* from jsonb_array_elements_text(%s::jsonb) v (a), lateral (
+            select {columns} from heats where tenant_id = %s and account_id = v.a limit 1) h""",
+        f"""select {columns} from heats where account_id in (select value from json_each(?))
+            and tenant_id = ?""",
+    )
+
+
+_READ = _read_of(_COLUMNS)
+_READ_DATED = _read_of(f"{_COLUMNS}, updated_at")
+_SAVE = Statement(
+    f"""insert into heats (tenant_id, updated_at, {_COLUMNS})
+    select %s, %s, v.* from jsonb_to_recordset(%s::jsonb) as v ({_TYPED})
+    on conflict (tenant_id, account_id) do update set {_SET}, updated_at = excluded.updated_at""",
+    f"""insert into heats (tenant_id, updated_at, {_COLUMNS})
+    values (?, ?, {", ".join("?" for _ in _NAMES)})
+    on conflict (tenant_id, account_id) do update set {_SET}, updated_at = excluded.updated_at""",
+)
+_POSTURES = Statement(
+    """select account_id, posture from accounts
+        where account_id in (select jsonb_array_elements_text(%s::jsonb)) and tenant_id = %s""",
+    """select account_id, posture from accounts
+        where account_id in (select value from json_each(?)) and tenant_id = ?""",
+)
+_ADD = Statement(
+    f"""insert into heats (tenant_id, updated_at, {_COLUMNS})
+    select %s, %s, v.* from jsonb_to_recordset(%s::jsonb) as v ({_TYPED})
+    on conflict (tenant_id, account_id) do nothing returning account_id""",
+    f"""insert into heats (tenant_id, updated_at, {_COLUMNS})
+    values (?, ?, {", ".join("?" for _ in _NAMES)})
+    on conflict (tenant_id, account_id) do nothing returning account_id""",
+)
+_COOLED = [name for name in _NAMES if name not in ("account_id", "posture", "recent")]
+"""What can change without news."""
+_LETTERS = "abcdefghijlm"
+_SAVE_FENCED = Statement(
+    # Short names: the parameter is parsed for each of them, a thousand times in a slice.
+    f"""update heats h set updated_at = %s,
+        {", ".join(f"{n} = v.{c}" for n, c in zip(_COOLED, _LETTERS, strict=True))}
+    from jsonb_to_recordset(%s::jsonb) as v (k text, t text,
+        {", ".join(f"{c} {_typed(n)}" for n, c in zip(_COOLED, _LETTERS, strict=True))})
+    where h.ctid = v.t::tid and h.tenant_id = %s and h.account_id = v.k
+        and h.version = v.{_LETTERS[-1]} - 1
+    returning h.account_id""",
+    f"""update heats set updated_at = ?, {", ".join(f"{name} = ?" for name in _COOLED)}
+    where tenant_id = ? and account_id = ? and version = ? returning account_id""",
+)
+_BOUND = same(
+    "select max(account_id) from (select account_id from accounts where tenant_id = %s"
+    " and account_id > %s order by account_id limit %s) x"
+)
+_STALE_WHERE = (
+    "from heats where tenant_id = %s and account_id > %s and account_id <= %s"
+    " and (changes_at <= %s or policy_version <> %s)"
+)
+_STALE = Statement(
+    f"select {_COLUMNS}, ctid::text {_STALE_WHERE}",
+    same(f"select {_COLUMNS}, '' {_STALE_WHERE}").sqlite,
+)
+# Two counts are a tenth of the comparison, and tell whether it is worth its while.
+_RANGE = "tenant_id = %s and account_id > %s and account_id <= %s"
+_ARE_MISSING = same(
+    f"select (select count(*) from accounts where {_RANGE})"
+    f" - (select count(*) from heats where {_RANGE})"
+)
+_MISSING = same(
+    f"select account_id from accounts where {_RANGE}"
+    f" except select account_id from heats where {_RANGE}"
+)
+# Without news an account only cools down; another policy may move it anywhere.
+_IN_TIER = same(
+    "select account_id from heats where tenant_id = %s and account_id > %s"
+    " and (tier = %s or (tier > %s and changes_at <= %s) or policy_version <> %s)"
+    " order by account_id limit %s"
+)
+_COLDEST = same(  # also those that have no heat yet
+    "select a.account_id from accounts a left join heats h"
+    " on h.tenant_id = a.tenant_id and h.account_id = a.account_id"
+    " where a.tenant_id = %s and a.account_id > %s"
+    " and (coalesce(h.tier, 0) = %s or (h.tier > %s and h.changes_at <= %s)"
+    " or h.policy_version <> %s) order by a.account_id limit %s"
+)
+
+
+class Heat(NamedTuple):
+    """An account's heat: what it follows from, when it may change, and the score of then."""
+
+    account_id: str
+    state: HeatState
+    changes_at: Instant
+    score: Score
+    policy_version: int
+    version: int
+    place: str = ""  # where the row lies, on PostgreSQL; a hint that is checked
+
+
+def read(tx: Tx, account_ids: Sequence[str]) -> dict[str, Heat]:
+    return {heat.account_id: heat for heat in read_sent(send_read(tx, account_ids))}
+
+
+def read_dated(tx: Tx, account_ids: Sequence[str]) -> dict[str, tuple[Heat, Instant]]:
+    """The same, each with when it was written."""
+    rows = tx.rows(_READ_DATED, (encode(account_ids), tx.tenant_id))
+    return {row[0]: (_heat(row[:-1]), Instant(row[-1])) for row in rows}
+
+
+def maybe_in_tier(
+    tx: Tx, tier: Tier, after: str, limit: int, policy_version: int
+) -> list[AccountId]:
+    """Accounts that may be in a tier now, by name: all that are, and some that have just left."""
+    statement = _COLDEST if tier is Tier.COLD else _IN_TIER
+    asked = (tx.tenant_id, after, int(tier), int(tier), tx.now, policy_version, limit)
+    return [AccountId(row[0]) for row in tx.rows(statement, asked)]
+
+
+def send_read(tx: Tx, account_ids: Sequence[str]) -> Any:
+    """Ask; in a batch the answer is read later, with `read_sent`."""
+    return tx.send(_READ, (encode(account_ids), tx.tenant_id))
+
+
+def read_sent(cursor: Any) -> list[Heat]:
+    return [_heat(row) for row in cursor.fetchall()]
+
+
+def save(tx: Tx, heats: Sequence[Heat]) -> None:
+    """Write them, under the tenant's lock."""
+    if not heats:
+        return
+    if tx.engine == "sqlite":
+        tx.run_many(_SAVE, [(tx.tenant_id, tx.now, *_row(heat)) for heat in heats])
+        return
+    rows = [dict(zip(_NAMES, _row(heat), strict=True)) for heat in heats]
+    tx.run(_SAVE, (tx.tenant_id, tx.now, encode(rows)))
+
+
+def add(tx: Tx, heats: Sequence[Heat]) -> set[str]:
+    """Write those of accounts that have none; a signal may have been faster. Whose they were."""
+    if not heats:
+        return set()
+    if tx.engine == "sqlite":
+        values = [(tx.tenant_id, tx.now, *_row(heat)) for heat in heats]
+        return {row[0] for one in values for row in tx.rows(_ADD, one)}
+    rows = [dict(zip(_NAMES, _row(heat), strict=True)) for heat in heats]
+    return {row[0] for row in tx.rows(_ADD, (tx.tenant_id, tx.now, encode(rows)))}
+
+
+def save_fenced(tx: Tx, heats: Sequence[Heat]) -> set[str]:
+    """Write those that nobody has written since they were read; whose they were."""
+    if not heats:
+        return set()
+    if tx.engine == "sqlite":
+        done = set()
+        for heat in heats:
+            values = (tx.now, *_row(heat)[3:], tx.tenant_id, heat.account_id, heat.version - 1)
+            done |= {row[0] for row in tx.rows(_SAVE_FENCED, values)}
+        return done
+    rows = []
+    for heat in heats:
+        account_id, _, _, *cooled = _row(heat)
+        told = dict(zip(_LETTERS, cooled, strict=True))
+        rows.append({"k": account_id, "t": heat.place, **told})
+    return {row[0] for row in tx.rows(_SAVE_FENCED, (tx.now, encode(rows), tx.tenant_id))}
+
+
+def slice_end(tx: Tx, after: str, size: int) -> str | None:
+    """The last account of a slice; None when there is none after that place."""
+    [(last,)] = tx.rows(_BOUND, (tx.tenant_id, after, size))
+    return None if last is None else str(last)
+
+
+def stale(tx: Tx, after: str, until: str, now: Instant, policy_version: int) -> list[Heat]:
+    """Those of a slice that may have changed by themselves, or by another policy."""
+    asked = (tx.tenant_id, after, until, now, policy_version)
+    return [_heat(row[:-1], row[-1]) for row in tx.rows(_STALE, asked)]
+
+
+def missing(tx: Tx, after: str, until: str) -> list[tuple[str, str | None]]:
+    """Accounts of a slice that have no heat yet, with their posture."""
+    [(count,)] = tx.rows(_ARE_MISSING, (tx.tenant_id, after, until) * 2)
+    if not count:
+        return []
+    bare = [row[0] for row in tx.rows(_MISSING, (tx.tenant_id, after, until) * 2)]
+    return list(postures(tx, bare).items())
+
+
+def postures(tx: Tx, account_ids: Sequence[str]) -> dict[str, str | None]:
+    """Of accounts; they may have been told theirs before there was heat."""
+    return {row[0]: row[1] for row in tx.rows(_POSTURES, (encode(account_ids), tx.tenant_id))}
+
+
+def _heat(row: Row, place: str = "") -> Heat:
+    account_id, posture, recent, tier, entered, warm, hot, computed, changes, *rest = row
+    heat, posture_micro, recency, volume, policy_version, version = rest
+    state = HeatState(posture, tuple(loads(recent)), Tier(tier), entered, warm, hot, computed)
+    score = Score(posture_micro, recency, volume, heat)
+    return Heat(account_id, state, changes, score, policy_version, version, place)
+
+
+def _row(heat: Heat) -> Row:
+    posture, recent, tier, entered, warm, hot, computed = heat.state
+    score = heat.score
+    return (
+        heat.account_id,
+        posture,
+        encode(recent),
+        int(tier),
+        entered,
+        warm,
+        hot,
+        computed,
+        heat.changes_at,
+        score.heat,
+        score.posture,
+        score.recency,
+        score.volume,
+        heat.policy_version,
+        heat.version,
+    )

@@ -1,0 +1,160 @@
+"""When each account is looked at next by each connector, and when a tenant is next at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from watchkeeper.core.heat import Tier
+from watchkeeper.core.time import Instant
+from watchkeeper.store.json import encode
+from watchkeeper.store.statement import Statement, same
+from watchkeeper.store.transaction import Row, Tx
+
+_COLUMNS = "account_id, connector_id, tier, slot_at, due_at, overdue_at, pulled_at"
+_NAMES = _COLUMNS.split(", ")
+_TYPED = (
+    "account_id text, connector_id text, tier int, slot_at bigint, due_at bigint,"
+    " overdue_at bigint, pulled_at bigint"
+)
+_SET = ", ".join(f"{name} = excluded.{name}" for name in _NAMES[2:])
+# What waits longer than its own cadence goes before every tier; then the hottest first.
+_DUE = same(
+    f"select {_COLUMNS} from (select {_COLUMNS}"
+    " from next_pulls where tenant_id = %s and overdue_at <= %s and due_at <= %s"
+    " order by overdue_at limit %s) overdue union all "
+    + " union all ".join(
+        f"select {_COLUMNS} from (select {_COLUMNS} from next_pulls where tenant_id = %s"
+        f" and tier = {int(tier)} and due_at <= %s and overdue_at > %s"
+        f" order by due_at limit %s) {tier.name.lower()}"
+        for tier in (Tier.HOT, Tier.WARM, Tier.COLD)
+    )
+)
+_SAVE = Statement(
+    f"""insert into next_pulls (tenant_id, {_COLUMNS})
+    select %s, v.* from jsonb_to_recordset(%s::jsonb) as v ({_TYPED})
+    on conflict (tenant_id, account_id, connector_id) do update set {_SET}""",
+    f"""insert into next_pulls (tenant_id, {_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?)
+    on conflict (tenant_id, account_id, connector_id) do update set {_SET}""",
+)
+_OF_ACCOUNTS = Statement(
+    f"""select n.* from jsonb_array_elements_text(%s::jsonb) v (a), lateral (
+        select {_COLUMNS} from next_pulls where tenant_id = %s and account_id = v.a offset 0) n""",
+    f"""select {_COLUMNS} from next_pulls where account_id in (select value from json_each(?))
+        and tenant_id = ?""",
+)
+_NEXT_DUE = same(
+    "select min(due_at) from ("
+    + " union all ".join(
+        f"select min(due_at) as due_at from next_pulls where tenant_id = %s and tier = {int(tier)}"
+        for tier in Tier
+    )
+    + ") x"
+)
+# A connector may have come after the account. Counts tell at little cost whether to look; then
+# sets are compared, which is no worse where the tables have grown since they were last measured.
+_RANGE = "tenant_id = %s and account_id > %s and account_id <= %s"
+_ARE_MISSING = same(
+    f"select (select count(*) from heats where {_RANGE})"
+    " * (select count(*) from connectors where has_cadence)"
+    f" - (select count(*) from next_pulls where {_RANGE}"
+    " and connector_id in (select connector_id from connectors where has_cadence))"
+)
+_MISSING = same(
+    f"select account_id, connector_id from heats, connectors where {_RANGE} and has_cadence"
+    f" except select account_id, connector_id from next_pulls where {_RANGE}"
+)
+_TIERS = same(f"select account_id, tier from heats where {_RANGE}")
+_REMOVE = same(
+    "delete from next_pulls where tenant_id = %s and account_id = %s and connector_id = %s"
+)
+_TICK = same("select due_at from pull_ticks where tenant_id = %s")
+_SET_TICK = same(
+    "insert into pull_ticks (tenant_id, due_at) values (%s, %s)"
+    " on conflict (tenant_id) do update set due_at = excluded.due_at"
+)
+
+
+_NO_TICK = same("delete from pull_ticks where tenant_id = %s")
+
+
+class NextPull(NamedTuple):
+    account_id: str
+    connector_id: str
+    tier: Tier
+    slot_at: Instant
+    due_at: Instant
+    overdue_at: Instant
+    pulled_at: Instant | None
+
+
+def due(tx: Tx, limit: int) -> list[NextPull]:
+    """What is due, in the order in which it is to be looked at."""
+    now, tenant_id = tx.now, tx.tenant_id
+    asked = (tenant_id, now, now, limit) * 4
+    found = [_next(row) for row in tx.rows(_DUE, asked)]
+    return sorted(found, key=lambda pull: _urgency(pull, now))[:limit]
+
+
+def _urgency(pull: NextPull, now: Instant) -> tuple[int, Instant]:
+    if pull.overdue_at <= now:
+        return -len(Tier), pull.overdue_at
+    return -pull.tier, pull.due_at
+
+
+def missing(tx: Tx, after: str, until: str) -> list[tuple[str, Tier, str]]:
+    """Accounts of a slice, each with its tier and a connector that it is not looked at with yet."""
+    asked = (tx.tenant_id, after, until)
+    [(count,)] = tx.rows(_ARE_MISSING, asked * 2)
+    if not count:
+        return []
+    pairs = tx.rows(_MISSING, asked * 2)
+    tiers = {row[0]: Tier(row[1]) for row in tx.rows(_TIERS, asked)}  # after: it knows them all
+    return [(account_id, tiers[account_id], name) for account_id, name in pairs]
+
+
+def remove(tx: Tx, pulls: Sequence[NextPull]) -> None:
+    if pulls:
+        tx.run_many(_REMOVE, [(tx.tenant_id, *pull[:2]) for pull in pulls])
+
+
+def save(tx: Tx, pulls: Sequence[NextPull]) -> None:
+    if not pulls:
+        return
+    if tx.engine == "sqlite":
+        tx.run_many(_SAVE, [(tx.tenant_id, *_row(pull)) for pull in pulls])
+        return
+    rows = [dict(zip(_NAMES, _row(pull), strict=True)) for pull in pulls]
+    tx.run(_SAVE, (tx.tenant_id, encode(rows)))
+
+
+def of_accounts(tx: Tx, account_ids: Sequence[str]) -> list[NextPull]:
+    return [_next(row) for row in tx.rows(_OF_ACCOUNTS, (encode(account_ids), tx.tenant_id))]
+
+
+def next_due(tx: Tx) -> Instant | None:
+    [(at,)] = tx.rows(_NEXT_DUE, (tx.tenant_id,) * len(Tier))
+    return None if at is None else Instant(at)
+
+
+def tick_at(tx: Tx) -> Instant | None:
+    """When the tenant's next tick is due, as far as one is under way."""
+    rows = tx.rows(_TICK, (tx.tenant_id,))
+    return Instant(rows[0][0]) if rows else None
+
+
+def set_tick(tx: Tx, at: Instant) -> None:
+    tx.run(_SET_TICK, (tx.tenant_id, at))
+
+
+def forget_tick(tx: Tx) -> None:
+    tx.run(_NO_TICK, (tx.tenant_id,))
+
+
+def _next(row: Row) -> NextPull:
+    account_id, connector_id, tier, *times = row
+    return NextPull(account_id, connector_id, Tier(tier), *times)
+
+
+def _row(pull: NextPull) -> Row:
+    return (*pull[:2], int(pull.tier), *pull[3:])
