@@ -15,6 +15,7 @@ from tests.databases import Clock, Place
 from tests.messages import TOPIC, delivered, letter, live, one, put, registry
 from watchkeeper.core.time import SECOND, Instant
 from watchkeeper.handlers.registry import Registry
+from watchkeeper.handlers.run_in_threads import Crew
 from watchkeeper.store.database import Database
 from watchkeeper.store.leases import Message
 from watchkeeper.workers import Workers, WorkerSettings
@@ -361,7 +362,7 @@ def test_idle_workers_cost_a_handful_of_statements(databases) -> None:
 
 @pytest.mark.req("S-13", "D-05")
 def test_nothing_is_begun_on_a_lease_that_may_have_ended(
-    db: Database, place: Place, work: Any
+    db: Database, place: Place, work: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A message that waited too long for a thread is given back, not run on another's time."""
     handlers = registry(concurrency=2, lease_us=60 * SECOND)
@@ -375,9 +376,9 @@ def test_nothing_is_begun_on_a_lease_that_may_have_ended(
 
     handlers.handle(TOPIC, call)
     first, second = put(db, letter(), letter())
+    monkeypatch.setattr(Crew, "grow", lambda _crew: False)  # one thread, however long it takes
     workers = work(handlers)
     crew = workers.dispatcher._crew(next(iter(handlers)))
-    crew.grow = lambda: False
     assert inside.wait(WAIT)
     workers.dispatcher.leases.renew_due = lambda _db: 0  # its database cannot be reached, say
     held = workers.dispatcher.leases._held
