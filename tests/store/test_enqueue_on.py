@@ -172,6 +172,20 @@ def test_a_connection_that_commits_by_itself_is_refused(place: Place) -> None:
     assert live(place) == {}
 
 
+class CommitsByItself(sqlite3.Connection):
+    """As Python has it from 3.12 on, where it is asked for."""
+
+    autocommit = True
+
+
+@pytest.mark.req("S-10")
+def test_a_connection_that_python_lets_commit_by_itself_is_refused() -> None:
+    with closing(sqlite3.connect(":memory:", factory=CommitsByItself)) as raw:
+        raw.isolation_level = ""
+        with pytest.raises(Invalid, match="commits by itself"):
+            enqueue_on(raw, [letter()])
+
+
 def test_what_is_no_connection_is_refused() -> None:
     with pytest.raises(Invalid, match="str is not supported"):
         enqueue_on("postgresql://somewhere", [letter()])

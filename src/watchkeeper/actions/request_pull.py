@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from watchkeeper.actions.count_pulls import count_pulls
@@ -76,16 +76,20 @@ def pull_on_signal(db: Database, tenant_id: TenantId, payload: str) -> AttemptRe
         answers = _scheduled(db, tenant_id, jobs)
     except NotFound:
         return Delivered()
-    late = [one for one in answers if one.reason is PullReason.RATE_LIMIT and one.retry_at]
-    if not late:
+    waits = [
+        one.retry_at - one.at
+        for one in answers
+        if one.reason is PullReason.RATE_LIMIT and one.retry_at is not None
+    ]
+    if not waits:
         return Delivered()
-    with db.read(tenant_id) as tx:
-        waits = [(one.retry_at or tx.now) - tx.now for one in late]
     return Retry("a limit refused the pull for now", max(0.001, min(waits) / SECOND))
 
 
-def _scheduled(db: Database, tenant_id: TenantId, jobs: object) -> Sequence[Scheduled]:
-    assert callable(jobs)
+def _scheduled(
+    db: Database, tenant_id: TenantId, jobs: Callable[[Tx], Sequence[Wanted]]
+) -> Sequence[Scheduled]:
+    """Answers to what `jobs` finds to be wanted, in the transaction in which it found it."""
 
     def deed() -> Sequence[Scheduled]:
         with db.begin(tenant_id) as tx:

@@ -105,8 +105,7 @@ def _has_slot(tx: Tx, name: str, message_id: MessageId, lease_us: int) -> bool:
     most = locked[name].max_concurrency if name in locked else None
     if most is None:
         return True
-    slots = connectors.slots(tx, [name])
-    if name in slots and slots[name].taken >= most:
+    if connectors.slots(tx, [name]).get(name, 0) >= most:
         return False
     connectors.take_slot(tx, name, message_id, Instant(tx.now + lease_us))
     return True
@@ -116,15 +115,15 @@ def end_pulls(
     db: Database, registry: Registry, admission: Admission, ended: Sequence[Ended]
 ) -> set[MessageId]:
     """Take in what pulls brought, then write their ends; the ids that were still held."""
-    held: set[MessageId] = set()
-    good = [one for one in ended if isinstance(one.result, Delivered)]
-    killed = [one for one in ended if isinstance(one.argument, NotCalled)]
-    rest = [one for one in ended if one not in good and one not in killed]
-    held |= bury(
-        db,
-        registry,
-        [(one.message, Dead(DeadReason.KILL_SWITCH, one.argument.error)) for one in killed],
-    )
+    good, killed, rest = [], [], []
+    for one in ended:
+        if isinstance(one.result, Delivered):
+            good.append(one)
+        elif isinstance(one.argument, NotCalled):
+            killed.append((one.message, Dead(DeadReason.KILL_SWITCH, one.argument.error)))
+        else:
+            rest.append(one)
+    held = bury(db, registry, killed)
     for one in rest:
         if isinstance(one.result, Retry) and one.result.after_seconds is not None:
             hold(db, one.message, one.result.after_seconds)

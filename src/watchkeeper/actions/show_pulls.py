@@ -69,6 +69,6 @@ def _seen(
         if tenant_id is not None:
             state = own.get(name) or ConnectorState(name)
             tenant = connector_of_tenant(tenant_id, state, tx.now)
-        taken = slots[name].taken if name in slots else 0
+        taken = slots.get(name, 0)
         seen.append(connector_of(one, taken, tx.now, tenant))
     return seen

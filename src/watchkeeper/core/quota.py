@@ -35,8 +35,9 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model as policy prices it. A multiplier is micro-credits for a million tokens' millionth:
-    one token costs multiplier / 1,000,000 micro-credits, rounded up over all tokens of a kind.
+    """A model as policy prices it: a token costs multiplier / 1,000,000 micro-credits.
+
+    What the tokens of one kind cost together is rounded up.
     """
 
     name: str

@@ -23,7 +23,7 @@ from watchkeeper.core.pulls import TOTAL, Budget, Consumed, Origin, PullReason, 
 from watchkeeper.core.time import EARLIEST, SECOND, Instant, day_of, to_iso
 from watchkeeper.ids import new_id
 from watchkeeper.store import connectors, kill_switches, ledger, outbox, pull_budgets, pulls
-from watchkeeper.store.connectors import Connector, ConnectorState, Slots
+from watchkeeper.store.connectors import Connector, ConnectorState
 from watchkeeper.store.json import dumps, encode
 from watchkeeper.store.outbox import NewMessage
 from watchkeeper.store.pulls import Pull, PullState
@@ -109,13 +109,13 @@ class _Limits:
         self,
         states: dict[str, ConnectorState],
         shared: dict[str, Connector],
-        slots: Mapping[str, Slots],
+        slots: Mapping[str, int],
         now: Instant,
     ) -> None:
         self.now = now  # after the wait for the limiter, so that nobody schedules by an old time
         self.states = states
         self.shared = shared
-        self.in_use = {name: found.taken for name, found in slots.items()}
+        self.in_use = dict(slots)
         self.changed_states: dict[str, ConnectorState] = {}
         self.changed_shared: dict[str, Connector] = {}
         self._waiting: Counter[tuple[str, str]] = Counter()

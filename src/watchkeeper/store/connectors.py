@@ -57,9 +57,9 @@ _PUT = same(
     " has_cadence = excluded.has_cadence, updated_at = excluded.updated_at"
 )
 _SLOTS = Statement(
-    f"""select connector_id, count(*), min(until_at) from connector_slots
+    f"""select connector_id, count(*) from connector_slots
     where {_IN.postgresql} and until_at > %s group by connector_id""",
-    f"""select connector_id, count(*), min(until_at) from connector_slots
+    f"""select connector_id, count(*) from connector_slots
     where {_IN.sqlite} and until_at > ? group by connector_id""",
 )
 _TAKE_SLOT = same(
@@ -132,11 +132,6 @@ class ConnectorState(NamedTuple):
         return None if self.milli_per_second is None else rate_of(self.milli_per_second, self.burst)
 
 
-class Slots(NamedTuple):
-    taken: int
-    first_until_at: Instant
-
-
 def read(session: Session, connector_ids: Iterable[str]) -> dict[str, Connector]:
     return _connectors(session.rows(_READ, (encode(sorted(connector_ids)),)))
 
@@ -170,11 +165,11 @@ def save_state(tx: Tx, connector: Connector) -> None:
     tx.run(_SAVE_STATE, (*times, connector.connector_id))
 
 
-def slots(tx: Tx, connector_ids: Iterable[str]) -> dict[str, Slots]:
+def slots(tx: Tx, connector_ids: Iterable[str]) -> dict[str, int]:
     """How many pulls of each are under way, over all processes."""
     names = sorted(connector_ids)
     rows = tx.rows(_SLOTS, (encode(names), tx.now)) if names else []
-    return {row[0]: Slots(row[1], row[2]) for row in rows}
+    return {row[0]: int(row[1]) for row in rows}
 
 
 def take_slot(tx: Tx, connector_id: str, message_id: MessageId, until: Instant) -> None:
