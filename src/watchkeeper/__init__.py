@@ -10,13 +10,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from watchkeeper.act_results import Action, Asked, Outcome, Proposal
     from watchkeeper.app import App
     from watchkeeper.results import Decision, PullResult, Receipt, Run, Verdict
 
-__all__ = ["App", "Decision", "PullResult", "Receipt", "Run", "Verdict"]
+__all__ = [
+    "Action",
+    "App",
+    "Asked",
+    "Decision",
+    "Outcome",
+    "Proposal",
+    "PullResult",
+    "Receipt",
+    "Run",
+    "Verdict",
+]
 
 _HOME = {
+    "Action": "watchkeeper.act_results",
     "App": "watchkeeper.app",
+    "Asked": "watchkeeper.act_results",
+    "Outcome": "watchkeeper.act_results",
+    "Proposal": "watchkeeper.act_results",
     "Decision": "watchkeeper.results",
     "PullResult": "watchkeeper.results",
     "Receipt": "watchkeeper.results",

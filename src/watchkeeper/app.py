@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from watchkeeper import inputs
+from watchkeeper.actions.act_topics import register_act
 from watchkeeper.actions.admit import Admission
 from watchkeeper.actions.advance_clock import Advanced, advance_clock, clock_now
 from watchkeeper.actions.apply_policy import apply_policy
@@ -20,6 +21,7 @@ from watchkeeper.actions.fire_triggers import fire_triggers
 from watchkeeper.actions.ingest_signals import ingest_signals
 from watchkeeper.actions.locate_tenant import tenant_of_decision
 from watchkeeper.actions.perceive_topics import register_perceive
+from watchkeeper.actions.plans import Plans
 from watchkeeper.actions.set_kill_switch import set_kill_switch
 from watchkeeper.actions.set_schedule import NewSchedule, remove_schedule, set_schedule
 from watchkeeper.actions.topics import register_own
@@ -34,6 +36,7 @@ from watchkeeper.core.turns import NAMESPACE as USAGE_NAMESPACE
 from watchkeeper.handler_methods import HandlerMethods
 from watchkeeper.handlers.registry import Registry
 from watchkeeper.perceive_methods import PerceiveMethods
+from watchkeeper.plan_methods import IntentDoor, PlanDoor
 from watchkeeper.results import Receipt, Verdict, verdict_of
 from watchkeeper.sink_methods import SinkMethods
 from watchkeeper.store import clock
@@ -98,6 +101,10 @@ class App(HandlerMethods, PerceiveMethods, TurnMethods, SinkMethods):
         self.registry.reach = Reach.PUBLIC.widened(private=webhooks_private, dev=False)
         register_own(self.registry, self.admission, usage_namespace)
         register_perceive(self.registry, self.db)
+        self.carrier = Plans(self.db, makes_tenants=True)
+        register_act(self.registry, self.carrier)
+        self.plans = PlanDoor(self.carrier, self.proposers)
+        self.intents = IntentDoor(self.carrier)
         self.clock = Clock(self)
         self._workers: Workers | None = None
 

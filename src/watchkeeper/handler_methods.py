@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
+from pydantic import TypeAdapter
+
 from watchkeeper import inputs, perceive_inputs
+from watchkeeper.act_inputs import Name, decided_plans
+from watchkeeper.act_results import Action, Asked
+from watchkeeper.actions.act_topics import register_actions
 from watchkeeper.actions.admit import Admission
 from watchkeeper.actions.meter_runs import Metering
 from watchkeeper.actions.perceive_topics import register_pulls
+from watchkeeper.actions.plans import Plans
+from watchkeeper.actions.register_action import register_action
+from watchkeeper.actions.run_decisions import Suggested
 from watchkeeper.actions.set_connector import register_connector
 from watchkeeper.actions.topics import register_decision, register_usage_sink
+from watchkeeper.core.approvals import Risk
+from watchkeeper.errors import Invalid
 from watchkeeper.handlers.registry import Registry
 from watchkeeper.pull_signals import signals_of
 from watchkeeper.results import Pull
@@ -19,6 +29,7 @@ from watchkeeper.store.database import Database
 from watchkeeper.store.outbox import NAMESPACE
 
 H = TypeVar("H", bound=Callable[..., Any])
+_ACTION: TypeAdapter[str] = TypeAdapter(Name)
 
 
 class HandlerMethods:
@@ -27,10 +38,13 @@ class HandlerMethods:
     db: Database
     registry: Registry
     admission: Admission
+    carrier: Plans
     usage_namespace: str
 
     def __init__(self) -> None:
         self.brought: list[Callable[[HandlerMethods], object]] = []
+        self.actions: dict[str, Callable[[Action], Any]] = {}
+        self.proposers: dict[str, Callable[[Asked], Any]] = {}
         self.connectors: dict[str, Callable[[Pull], Any]] = {}
 
     @overload
@@ -62,7 +76,8 @@ class HandlerMethods:
         def register(handler: H) -> H:
             def bring(app: HandlerMethods) -> None:
                 metering = Metering(model, *tokens, app.usage_namespace)
-                register_decision(app.registry, handler, metering)
+                suggested = Suggested(app.carrier, decided_plans)
+                register_decision(app.registry, handler, metering, suggested)
 
             self._bring(bring)
             return handler
@@ -105,6 +120,58 @@ class HandlerMethods:
 
             self._bring(bring)
             return handler
+
+        return register
+
+    def action(self, action_type: str, *, risk: str = "high") -> Callable[[H], H]:
+        """Register the function, sync or async, that carries out actions of a type.
+
+        It is called once for each attempt, and answers with an Outcome; whatever it raises is a
+        failure. An action of low risk may go without an approval, where the tenant lets it.
+        """
+        name = inputs.parse_value(_ACTION, action_type, "action_type")
+        if risk.upper() not in Risk.__members__:
+            raise Invalid.at("risk", "must be low, medium or high")
+
+        def register(handler: H) -> H:
+            def bring(app: HandlerMethods) -> None:
+                register_action(app.db, name, Risk[risk.upper()])
+                app.actions[name] = handler
+                register_actions(app.registry, app.carrier, app.actions)
+
+            self._bring(bring)
+            return handler
+
+        return register
+
+    def proposer(self, plan_type: str | None = None) -> Callable[[H], H]:
+        """Register the function, sync or async, that suggests plans: of a type, or of any.
+
+        This is the place for an LLM. What it suggests becomes a draft, and is never carried out
+        before somebody approves it.
+        """
+
+        def register(handler: H) -> H:
+            def bring(app: HandlerMethods) -> None:
+                app.proposers[plan_type or ""] = handler
+
+            self._bring(bring)
+            return handler
+
+        return register
+
+    def objective(self, plan_type: str) -> Callable[[H], H]:
+        """Register a predicate over a plan's facts: whether its objective is met.
+
+        It is asked inside a transaction: it must be quick, and look at nothing but the facts.
+        """
+
+        def register(predicate: H) -> H:
+            def bring(app: HandlerMethods) -> None:
+                app.carrier.objectives[plan_type] = predicate
+
+            self._bring(bring)
+            return predicate
 
         return register
 

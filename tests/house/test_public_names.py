@@ -6,7 +6,18 @@ import pytest
 
 import watchkeeper
 
-PUBLIC = ["App", "Decision", "PullResult", "Receipt", "Run", "Verdict"]
+PUBLIC = [
+    "Action",
+    "App",
+    "Asked",
+    "Decision",
+    "Outcome",
+    "Proposal",
+    "PullResult",
+    "Receipt",
+    "Run",
+    "Verdict",
+]
 
 
 @pytest.mark.req("U-01")

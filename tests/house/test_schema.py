@@ -16,6 +16,7 @@ SYSTEM = {
     "policies": "one document for the whole installation; overrides of tenants are part of it",
     "clock": "time is the same for everybody",
     "connectors": "their limits protect what all tenants share",
+    "action_types": "a handler is the same for every tenant; policy may judge it otherwise for one",
     "connector_slots": "pulls under way are counted over all tenants",
 }
 

@@ -7,7 +7,17 @@ from collections.abc import Callable
 from watchkeeper.core.ids import AccountId, ScheduleId, TenantId
 from watchkeeper.errors import Invalid, NotFound
 from watchkeeper.ids import is_uuid
-from watchkeeper.store import accounts, ledger, outbox_counts, pulls, schedules, tenants, turns
+from watchkeeper.store import (
+    accounts,
+    intents,
+    ledger,
+    outbox_counts,
+    plans,
+    pulls,
+    schedules,
+    tenants,
+    turns,
+)
 from watchkeeper.store.database import Database
 from watchkeeper.store.transaction import ReadTx
 
@@ -39,6 +49,26 @@ def tenant_of_turn(db: Database, turn_id: str) -> TenantId:
     with db.read_system() as tx:
         found = turns.owners(tx, turn_id)
     return _only(found, f"there is no turn {turn_id}")
+
+
+def tenant_of_plan(db: Database, plan_id: str) -> TenantId:
+    found = None
+    if is_uuid(plan_id):
+        with db.read_system() as tx:
+            found = plans.owner(tx, plan_id)
+    if found is None:
+        raise NotFound(f"there is no plan {plan_id}", plan_id=plan_id)
+    return found
+
+
+def tenant_of_intent(db: Database, intent_id: str) -> TenantId:
+    found = None
+    if is_uuid(intent_id):
+        with db.read_system() as tx:
+            found = intents.owner(tx, intent_id)
+    if found is None:
+        raise NotFound(f"there is no intent {intent_id}", intent_id=intent_id)
+    return found
 
 
 def tenant_of_account(db: Database, account_id: AccountId) -> TenantId:

@@ -8,9 +8,9 @@ and the outbox cannot disagree; a worker that lost its lease writes nothing.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from watchkeeper.actions.meter_runs import (
     Metering,
@@ -19,6 +19,8 @@ from watchkeeper.actions.meter_runs import (
     reserve_runs,
     settle_runs,
 )
+from watchkeeper.actions.plans import Plans
+from watchkeeper.actions.propose_plan import draft_decided
 from watchkeeper.actions.settle_attempts import bury, settle_attempts
 from watchkeeper.core.admission import switch_for
 from watchkeeper.core.delivery import Dead, DeadReason, Delivered, Reject
@@ -30,6 +32,7 @@ from watchkeeper.core.turns import Turn
 from watchkeeper.handlers.registry import Ended, Registry
 from watchkeeper.ids import new_id
 from watchkeeper.moves.lose_messages import Lost
+from watchkeeper.moves.plans import NewPlan
 from watchkeeper.results import Decision, Run, SignalSeen
 from watchkeeper.store import kill_switches, ledger, outbox_settle, runs, signals, tenants
 from watchkeeper.store.database import Database
@@ -37,10 +40,18 @@ from watchkeeper.store.json import dumps, loads
 from watchkeeper.store.leases import Message
 from watchkeeper.store.runs import RunStatus
 from watchkeeper.store.signals import Signal
+from watchkeeper.store.tenants import LockedTenant
 from watchkeeper.store.transaction import Tx
 
 NOTE_LENGTH_MAX = 10_000
 UNMETERED = Metering()
+
+
+class Suggested(NamedTuple):
+    """Who makes drafts of the plans that a decision suggests, and who reads them."""
+
+    carrier: Plans
+    read: Callable[[Decision, str], Sequence[NewPlan | Exception]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +128,11 @@ def _seen(signal: Signal) -> SignalSeen:
 
 
 def end_runs(
-    db: Database, registry: Registry, ended: Sequence[Ended], metering: Metering = UNMETERED
+    db: Database,
+    registry: Registry,
+    ended: Sequence[Ended],
+    metering: Metering = UNMETERED,
+    suggested: Suggested | None = None,
 ) -> set[MessageId]:
     """Write the ends of runs with those of their messages; the ids that were still held."""
     good, killed, rest = [], [], []
@@ -132,12 +147,16 @@ def end_runs(
     if rest:
         held |= settle_attempts(db, registry, rest)
     for tenant_id, those in _ended_by_tenant(good).items():
-        held |= _succeed(db, tenant_id, those, metering)
+        held |= _succeed(db, tenant_id, those, metering, suggested)
     return held
 
 
 def _succeed(
-    db: Database, tenant_id: TenantId, ended: Sequence[Ended], metering: Metering
+    db: Database,
+    tenant_id: TenantId,
+    ended: Sequence[Ended],
+    metering: Metering,
+    suggested: Suggested | None,
 ) -> set[MessageId]:
     def deed() -> set[MessageId]:
         with db.batch(tenant_id) as tx:
@@ -150,10 +169,29 @@ def _succeed(
             ]
             ledger.append(tx, tenant, [entry for entry in entries if entry])
             settle_runs(tx, tenant, db.policies, metering.namespace, _metered(still, metering))
+            if suggested is not None:
+                _draft(tx, tenant, suggested, still)
             tenants.save_seq(tx, tenant)
         return held
 
     return db.retrying(deed)
+
+
+def _draft(tx: Tx, tenant: LockedTenant, suggested: Suggested, ended: Sequence[Ended]) -> None:
+    """The plans that handlers suggested, as drafts, in the transaction of the end of their run."""
+    suggesting = [one for one in ended if isinstance(one.value, Decision) and one.value.plans]
+    if not suggesting:
+        return
+    desk = suggested.carrier.desk(tx, tenant)
+    refused: list[Entry] = []
+    for one in suggesting:
+        run: Run = one.argument
+        found = suggested.read(one.value, run.account_id)
+        refused += draft_decided(
+            desk, found, decision_id=run.decision_id, account_id=run.account_id
+        )
+    desk.write()
+    ledger.append(tx, tenant, refused)
 
 
 def _metered(

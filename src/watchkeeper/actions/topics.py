@@ -12,7 +12,13 @@ from watchkeeper.actions.fire_schedules import fire_due, fire_slice
 from watchkeeper.actions.lose_usage import lose_usage
 from watchkeeper.actions.meter_runs import Metering
 from watchkeeper.actions.outside_topics import register_outside
-from watchkeeper.actions.run_decisions import UNMETERED, end_runs, lose_runs, start_runs
+from watchkeeper.actions.run_decisions import (
+    UNMETERED,
+    Suggested,
+    end_runs,
+    lose_runs,
+    start_runs,
+)
 from watchkeeper.core import envelope
 from watchkeeper.core.delivery import AttemptResult
 from watchkeeper.core.ids import TenantId
@@ -44,14 +50,17 @@ def register_own(registry: Registry, admission: Admission, usage_namespace: str)
 
 
 def register_decision(
-    registry: Registry, handler: Callable[..., Any], metering: Metering = UNMETERED
+    registry: Registry,
+    handler: Callable[..., Any],
+    metering: Metering = UNMETERED,
+    suggested: Suggested | None = None,
 ) -> None:
-    """Call `handler` once for each ALLOW."""
+    """Call `handler` once for each ALLOW; the plans it suggests become drafts."""
     registry.handle(
         envelope.EVALUATION_REQUESTED,
         _watched(handler),
         prepare=lambda db, messages: start_runs(db, messages, metering),
-        finish=lambda db, ended: end_runs(db, registry, ended, metering),
+        finish=lambda db, ended: end_runs(db, registry, ended, metering, suggested),
     )
 
 

@@ -138,6 +138,31 @@ lease_seconds = 300              # a slot of a dead worker is free again after t
 breaker_failures = 5             # in a row, for one tenant
 breaker_pause_seconds = 300
 
+[plans]
+per_cycle_max = 10               # plans activated, and plans advanced, in one cycle of a tenant
+cycle_seconds = 60               # a plan that is held back is considered again after this
+outcome_timeout_seconds = 86400  # an action that is silent for longer has failed
+
+[autonomy]                       # what agents may do by themselves
+mode = "approve_each"            # "propose_only", "approve_each", "auto_low_risk"
+max_risk = "high"                # an action of higher risk is never carried out
+auto_per_day_max = "unlimited"   # actions without an approval, by UTC day
+approval_hours = 72              # how long an approval is waited for
+unanswered = "reject"            # then: "reject" the action, or "pause" the plan
+
+[plan_types.RENEWAL_DEFENSE]
+objective = "Keep the customer through the coming renewal"
+expiry_hours = 720
+max_retries_per_step = 3         # attempts in all
+human_touch = "no"               # "yes": only a person's approval activates it
+approval = "person"              # "policy": drafts are approved by themselves
+skipped_counts = "yes"           # a skipped step satisfies those that depend on it
+
+[plan_types.RENEWAL_DEFENSE.actions] # and their order; 0 is anywhere
+REQUEST_RENEWAL_MEETING = 1
+PREP_RENEWAL_BRIEF = 2
+ESCALATE_SUPPORT_RISK = 3
+
 [delivery.defaults]
 guarantee = "at_least_once"
 max_attempts = 10
@@ -181,6 +206,15 @@ backoff_max_seconds = 60
 
 [delivery.topics."pull.on_signal"]
 max_attempts = 1000              # a limit that refuses it is no failure
+backoff_max_seconds = 60
+
+[delivery.topics."action.requested"]
+guarantee = "at_least_once"      # to a webhook, with the same id; a Python handler is called once
+max_attempts = 10
+lease_seconds = 60
+
+[delivery.topics."plan.cycle"]
+max_attempts = 1000
 backoff_max_seconds = 60
 
 [delivery.topics."heat.sweep"]

@@ -11,6 +11,8 @@ SignalId = NewType("SignalId", str)
 MessageId = NewType("MessageId", str)
 ScheduleId = NewType("ScheduleId", str)
 KeyId = NewType("KeyId", str)
+PlanId = NewType("PlanId", str)
+IntentId = NewType("IntentId", str)
 Token = NewType("Token", str)
 
 SYSTEM = TenantId("_system")

@@ -15,6 +15,7 @@ from watchkeeper.core.policy_read import NONE, Document, Value
 from watchkeeper.core.policy_schema import (
     DOCUMENT,
     MODEL_REQUIRED,
+    PLAN_TYPE_REQUIRED,
     TRIGGER_REQUIRED,
     Mistake,
     Path,
@@ -38,6 +39,8 @@ PINNED: Mapping[str, Guarantee] = {
     "pull.tick": Guarantee.AT_LEAST_ONCE,
     "pull.on_signal": Guarantee.AT_LEAST_ONCE,
     "heat.sweep": Guarantee.AT_LEAST_ONCE,
+    "action.requested": Guarantee.AT_LEAST_ONCE,
+    "plan.cycle": Guarantee.AT_LEAST_ONCE,
 }
 """What the product promises of its own topics is not for a document to change."""
 
@@ -146,6 +149,7 @@ def _contradictions(said: Document) -> Iterator[Mistake]:
                     yield path, f"overrides no trigger type; register it under triggers.{name}"
     yield from _model_contradictions(said, effective)
     yield from _heat_contradictions(said, effective)
+    yield from _plan_type_contradictions(said, effective)
     yield from _delivery_contradictions(_at(said, "delivery"), _at(effective, "delivery"))
 
 
@@ -207,6 +211,26 @@ def _heat_mistakes(heat: Document, path: Path) -> Iterator[Mistake]:
         for key in ("within_hours", "percent"):
             if key not in _as_table(step):
                 yield (*path, "heat", "recency", name, key), "is required for a step of your own"
+
+
+def _plan_type_contradictions(said: Document, effective: Document) -> Iterator[Mistake]:
+    yield from _plan_type_mistakes(_at(effective, "plan_types"), _at(effective, "actions"), ())
+    for section in ("tiers", "tenants"):
+        for owner, layer in _at(said, section).items():
+            own = _as_table(layer)
+            merged = overlay(_at(effective, "plan_types"), _at(own, "plan_types"))
+            yield from _plan_type_mistakes(merged, _at(own, "actions"), (section, owner))
+
+
+def _plan_type_mistakes(types: Document, actions: Document, path: Path) -> Iterator[Mistake]:
+    for name, value in types.items():
+        for key in PLAN_TYPE_REQUIRED:
+            if not _as_table(value).get(key):
+                where = (*path, "plan_types", name, key)
+                yield where, "is required for a plan type of your own"
+    for name, value in actions.items():
+        if "risk" not in _as_table(value):
+            yield (*path, "actions", name, "risk"), "is required for an action"
 
 
 def _delivery_contradictions(said: Document, effective: Document) -> Iterator[Mistake]:

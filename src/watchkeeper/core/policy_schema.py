@@ -137,6 +137,40 @@ PULLS = Table(
     }
 )
 
+YES_NO = Choice(("yes", "no"))
+ACTION_TYPE = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
+RISK = Choice(("low", "medium", "high"))
+PLAN_TYPE = Table(
+    {
+        "actions": Named("action type", ACTION_TYPE, Whole(0, 1_000)),
+        "max_retries_per_step": Whole(1, 100),
+        "expiry_hours": Whole(1, 87_600),
+        "objective": Word("objective", re.compile(r"[^\x00-\x1f\x7f]{1,500}")),
+        "required_facts": Named("fact", re.compile(r"[A-Za-z0-9_.:-]{1,64}"), YES_NO),
+        "blocked_postures": Named("posture", re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}"), YES_NO),
+        "human_touch": YES_NO,
+        "approval": Choice(("person", "policy")),
+        "skipped_counts": YES_NO,
+    }
+)
+PLAN_TYPE_REQUIRED = ("actions", "max_retries_per_step", "expiry_hours")
+AUTONOMY = Table(
+    {
+        "mode": Choice(("propose_only", "approve_each", "auto_low_risk")),
+        "max_risk": RISK,
+        "auto_per_day_max": Whole(0, is_limit=True),
+        "approval_hours": Whole(1, 8_760),
+        "unanswered": Choice(("reject", "pause")),
+    }
+)
+PLANS = Table(
+    {
+        "per_cycle_max": Whole(1, 10_000),
+        "cycle_seconds": Whole(1, 86_400),
+        "outcome_timeout_seconds": Whole(1, 31_536_000),
+    }
+)
+
 OVERRIDABLE: Mapping[str, Node] = {
     "idempotency_ttl_seconds": Whole(1),
     "spread_seconds": Whole(0, 3600),
@@ -148,6 +182,10 @@ OVERRIDABLE: Mapping[str, Node] = {
     "heat": HEAT,
     "heat_tiers": HEAT_TIERS,
     "pulls": PULLS,
+    "plan_types": Named("plan type", ACTION_TYPE, PLAN_TYPE),
+    "actions": Named("action type", ACTION_TYPE, Table({"risk": RISK})),
+    "autonomy": AUTONOMY,
+    "plans": PLANS,
 }
 
 DELIVERY = Table(

@@ -34,7 +34,7 @@ NOTIFICATIONS = frozenset(
 """News that nobody waits for: what nobody listens to is not written at all."""
 
 _OWN = ("decision.", "schedule.", "pull.", "action.", "report.", "plan.", "message.")
-_OPEN = NOTIFICATIONS | {envelope.EVALUATION_REQUESTED}
+_OPEN = NOTIFICATIONS | {envelope.EVALUATION_REQUESTED, "action.requested"}
 
 
 class SinkKind(StrEnum):

@@ -10,8 +10,10 @@ import anyio.to_thread
 from fastapi import APIRouter, FastAPI, Response
 
 from watchkeeper import telemetry
+from watchkeeper.actions.act_topics import register_act
 from watchkeeper.actions.admit import Admission
 from watchkeeper.actions.perceive_topics import register_perceive
+from watchkeeper.actions.plans import Plans
 from watchkeeper.actions.topics import register_own
 from watchkeeper.actions.turns import Turns
 from watchkeeper.core.policy import delivery_for
@@ -129,6 +131,7 @@ def _own_registry(db: Database, admission: Admission, usage_namespace: str) -> R
     registry = Registry(lambda topic: delivery_for(db.policies.latest(), topic))
     register_own(registry, admission, usage_namespace)
     register_perceive(registry, db)
+    register_act(registry, Plans(db))
     return registry
 
 

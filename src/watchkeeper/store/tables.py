@@ -23,6 +23,14 @@ from sqlalchemy import (
 )
 
 from watchkeeper.store.metadata import metadata
+from watchkeeper.store.tables_act import (
+    action_types,
+    autonomy_days,
+    intents,
+    plan_cycles,
+    plan_steps,
+    plans,
+)
 from watchkeeper.store.tables_perceive import (
     connector_slots,
     connector_states,
@@ -353,7 +361,7 @@ clock = Table(  # one row where time is virtual, none where it is real
     CheckConstraint('"only"', name="there_is_one_clock"),
 )
 
-SYSTEM_TABLES = frozenset({"policies", "clock", "connectors", "connector_slots"})
+SYSTEM_TABLES = frozenset({"action_types", "policies", "clock", "connectors", "connector_slots"})
 """Tables that belong to no tenant."""
 
 DIRECTORY_TABLES = frozenset({"tenants", "api_keys"})
@@ -362,13 +370,19 @@ DIRECTORY_TABLES = frozenset({"tenants", "api_keys"})
 __all__ = [
     "DIRECTORY_TABLES",
     "SYSTEM_TABLES",
+    "action_types",
+    "autonomy_days",
     "connector_slots",
     "connector_states",
     "connectors",
     "heat_days",
     "heats",
+    "intents",
     "metadata",
     "next_pulls",
+    "plan_cycles",
+    "plan_steps",
+    "plans",
     "pull_budgets",
     "pull_days",
     "pull_ticks",

@@ -1,0 +1,188 @@
+"""Plans: made, approved, paused, resumed, aborted, told facts, and answered intent by intent.
+
+Each call is one transaction under the tenant's lock: of several that come at the same
+instant one is first, and the others see what it did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from watchkeeper.actions.create_tenant import create_tenant
+from watchkeeper.core.ids import IntentId, PlanId, TenantId
+from watchkeeper.core.plans import Intent, IntentState, PlanStatus, Reason
+from watchkeeper.errors import Conflict, NotFound
+from watchkeeper.ids import is_uuid
+from watchkeeper.moves import plans as moves
+from watchkeeper.moves import steps as attempts
+from watchkeeper.moves.plan_desk import Case, Desk
+from watchkeeper.moves.plans import NewPlan
+from watchkeeper.moves.steps import Ending
+from watchkeeper.store import intents, tenants
+from watchkeeper.store.database import Database
+from watchkeeper.store.tenants import LockedTenant
+from watchkeeper.store.transaction import Tx
+
+T = TypeVar("T")
+CALLER = "caller"
+
+
+class Reported(NamedTuple):
+    """What became of a reported outcome: it counted, or it came too late to."""
+
+    intent: Intent
+    is_late: bool
+
+
+class Plans:
+    """Carries plans on one database, on behalf of many threads."""
+
+    def __init__(self, db: Database, *, makes_tenants: bool = False) -> None:
+        self.db = db
+        self.makes_tenants = makes_tenants
+        self.objectives: dict[str, Callable[[Mapping[str, Any]], bool]] = {}
+        self.hears_changes: Callable[[TenantId], bool] = lambda _tenant_id: False
+        self.look: Callable[[], object] = lambda: None  # who listens is known before a transaction
+
+    def desk(self, tx: Tx, tenant: LockedTenant) -> Desk:
+        """A desk for plans of the tenant whose lock this transaction holds."""
+        return Desk(
+            tx,
+            tenant,
+            self.db.policies.exact(tx).rules,
+            objectives=self.objectives,
+            hears_changes=self.hears_changes(tx.tenant_id),
+        )
+
+    def create(self, tenant_id: TenantId, new: NewPlan, *, by: str, source: str = CALLER) -> PlanId:
+        if self.makes_tenants:
+            create_tenant(self.db, tenant_id)
+        return self._at_desk(
+            tenant_id, lambda desk: moves.draft(desk, new, by=by, source=source).plan.plan_id
+        )
+
+    def edit(self, tenant_id: TenantId, plan_id: str, new: NewPlan, *, by: str) -> None:
+        self._with(tenant_id, plan_id, lambda desk, case: moves.edit(desk, case, new, by=by))
+
+    def approve(
+        self, tenant_id: TenantId, plan_id: str, *, by: str, is_person: bool = True
+    ) -> None:
+        def deed(desk: Desk, case: Case) -> None:
+            moves.approve(desk, case, by=by, is_person=is_person)
+
+        self._with(tenant_id, plan_id, deed)
+
+    def pause(self, tenant_id: TenantId, plan_id: str, reason: str | None, *, by: str) -> None:
+        why = reason or f"paused by {by}"
+        self._with(tenant_id, plan_id, lambda desk, case: moves.pause(desk, case, why, by=by))
+
+    def resume(self, tenant_id: TenantId, plan_id: str, reason: str | None, *, by: str) -> None:
+        self._with(tenant_id, plan_id, lambda desk, case: moves.resume(desk, case, reason, by=by))
+
+    def abort(self, tenant_id: TenantId, plan_id: str, reason: str | None, *, by: str) -> None:
+        why = reason or f"aborted by {by}"
+        self._with(tenant_id, plan_id, lambda desk, case: moves.abort(desk, case, why, by=by))
+
+    def skip(
+        self, tenant_id: TenantId, plan_id: str, step_id: str, reason: str, *, by: str
+    ) -> None:
+        def deed(desk: Desk, case: Case) -> None:
+            moves.skip(desk, case, step_id, reason, by=by)
+
+        self._with(tenant_id, plan_id, deed)
+
+    def tell(self, tenant_id: TenantId, plan_id: str, facts: Mapping[str, Any], *, by: str) -> None:
+        self._with(tenant_id, plan_id, lambda desk, case: moves.tell(desk, case, facts, by=by))
+
+    # -- intents ------------------------------------------------------------------------
+
+    def approve_intent(self, tenant_id: TenantId, intent_id: str, *, by: str) -> None:
+        """Say yes to one attempt: it is carried out."""
+
+        def deed(desk: Desk) -> None:
+            case, intent = _open_case(desk, intent_id)
+            if case.plan.status is not PlanStatus.ACTIVE:
+                raise Conflict(
+                    f"its plan is {case.plan.status}; resume it first",
+                    status=case.plan.status,
+                )
+            attempts.approve(desk, case, intent, by=by)
+
+        self._at_desk(tenant_id, deed)
+
+    def reject_intent(
+        self, tenant_id: TenantId, intent_id: str, reason: str | None, *, by: str
+    ) -> None:
+        """Say no: the step has failed, and the plan waits for a person."""
+
+        def deed(desk: Desk) -> None:
+            case, intent = _open_case(desk, intent_id)
+            why = reason or f"rejected by {by}"
+            attempts.reject(desk, case, intent, Reason.REJECTED, by=by, why=why)
+
+        self._at_desk(tenant_id, deed)
+
+    def report(self, tenant_id: TenantId, intent_id: str, ending: Ending) -> Reported:
+        """How an attempt ended, from whoever carried it out. The same again changes nothing."""
+
+        def deed(desk: Desk) -> Reported:
+            intent = _intent(desk, intent_id)
+            ended = IntentState.SUCCEEDED if ending.succeeded else IntentState.FAILED
+            if intent.state is ended and intent.reason != Reason.OUTCOME_UNKNOWN:
+                return Reported(intent, is_late=intent.is_late)
+            if intent.executing_at is None:
+                raise Conflict(
+                    f"the intent is {intent.state}: nobody was asked to carry it out",
+                    state=intent.state,
+                )
+            desk.load([intent.plan_id])
+            case = desk.cases[intent.plan_id]
+            counted = attempts.conclude(desk, case, intent, ending)
+            if counted:
+                attempts.advance(desk, case)
+            return Reported(case.intents.get(intent_id, intent), is_late=not counted)
+
+        return self._at_desk(tenant_id, deed)
+
+    # -- how ----------------------------------------------------------------------------
+
+    def _with(self, tenant_id: TenantId, plan_id: str, deed: Callable[[Desk, Case], None]) -> None:
+        def found(desk: Desk) -> None:
+            if is_uuid(plan_id):
+                desk.load([plan_id])
+            case = desk.cases.get(PlanId(plan_id))
+            if case is None:
+                raise NotFound(f"there is no plan {plan_id}", plan_id=plan_id)
+            deed(desk, case)
+
+        self._at_desk(tenant_id, found)
+
+    def _at_desk(self, tenant_id: TenantId, deed: Callable[[Desk], T]) -> T:
+        def move() -> T:
+            with self.db.begin(tenant_id) as tx:
+                tenant = tenants.lock(tx)
+                with tenants.saving_seq(tx, tenant):
+                    desk = self.desk(tx, tenant)
+                    answer = deed(desk)
+                    desk.write()
+                    return answer
+
+        self.look()
+        return self.db.retrying(move)
+
+
+def _intent(desk: Desk, intent_id: str) -> Intent:
+    found = intents.read(desk.tx, [intent_id]) if is_uuid(intent_id) else {}
+    if intent_id not in found:
+        raise NotFound(f"there is no intent {intent_id}", intent_id=intent_id)
+    return found[IntentId(intent_id)]
+
+
+def _open_case(desk: Desk, intent_id: str) -> tuple[Case, Intent]:
+    """An intent that waits for an answer, and its plan."""
+    intent = _intent(desk, intent_id)
+    if intent.state is not IntentState.PENDING_APPROVAL:
+        raise Conflict(f"the intent is {intent.state}: no answer is waited for", state=intent.state)
+    desk.load([intent.plan_id])
+    return desk.cases[intent.plan_id], intent

@@ -1,0 +1,227 @@
+"""Actions, carried out: begun once, ended with what follows from it, in one transaction.
+
+The intent says EXECUTING before anybody is called, so an attempt is made at most once in a
+process; a receiver outside may be sent it again, under the same id. The outcome, the end of
+the message and the next step of the plan are written together.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from watchkeeper.act_results import Action, Outcome
+from watchkeeper.actions.plans import Plans
+from watchkeeper.actions.settle_attempts import bury, settle_attempts
+from watchkeeper.core.delivery import Dead, DeadReason, Delivered, Reject, Retry
+from watchkeeper.core.ids import IntentId, MessageId, PlanId, TenantId
+from watchkeeper.core.plans import IntentState, Reason
+from watchkeeper.core.sinks import UNHANDLED, UNHANDLED_US
+from watchkeeper.handlers.registry import Ended, NotStarted, Parked, Registry
+from watchkeeper.moves import steps
+from watchkeeper.moves.lose_messages import Lost
+from watchkeeper.moves.plan_desk import Desk, killed_by
+from watchkeeper.moves.steps import Ending
+from watchkeeper.store import intents, kill_switches, outbox_settle, plans, tenants
+from watchkeeper.store.database import Database
+from watchkeeper.store.json import loads
+from watchkeeper.store.leases import Message
+from watchkeeper.store.transaction import Tx
+
+M = TypeVar("M")
+
+
+@dataclass(frozen=True, slots=True)
+class NotCalled:
+    """Nobody is called: it was begun before and never ended, or it is no longer wanted."""
+
+    is_unknown: bool
+
+
+def start_actions(
+    db: Database, messages: Sequence[Message], known: Container[str] | None
+) -> Mapping[MessageId, Any]:
+    """Mark intents EXECUTING and say what their handler is told, or that it is not called.
+
+    Those of an action that is not `known` in this process wait, visibly; None is a receiver
+    outside, which takes them all and may be sent one again.
+    """
+    told: dict[MessageId, Any] = {}
+    details = {m.id: loads(m.payload)["detail"] for m in messages}
+    mine = []
+    for m in messages:
+        if known is not None and details[m.id]["action_type"] not in known:
+            told[m.id] = Ended(m, None, Parked(UNHANDLED_US, UNHANDLED))
+        else:
+            mine.append(m)
+    for tenant_id, those in _by_tenant(mine, lambda m: m.tenant_id).items():
+        with db.batch(tenant_id) as tx:
+            tenants.lock(tx)
+            told |= _start(tx, those, details, is_outside=known is None)
+    return told
+
+
+def _start(
+    tx: Tx, messages: Sequence[Message], details: Mapping[MessageId, Any], *, is_outside: bool
+) -> dict[MessageId, Any]:
+    told: dict[MessageId, Any] = {}
+    switches = {switch.name: switch.reason for switch in kill_switches.in_force(tx)}
+    for m in messages:
+        killed = killed_by(switches, details[m.id]["action_type"])
+        if killed is not None:
+            told[m.id] = Ended(m, None, Parked(UNHANDLED_US, killed))
+    alive = [m for m in messages if m.id not in told]
+    ids = {m.id: str(details[m.id]["intent_id"]) for m in alive}
+    begun = intents.execute(tx, ids.values()) if alive else set()
+    others = [id for id in ids.values() if id not in begun]
+    found = intents.read(tx, others) if others else {}
+    for m in alive:
+        intent = found.get(IntentId(ids[m.id]))
+        if ids[m.id] in begun:
+            told[m.id] = _action(details[m.id])
+        elif intent is None or intent.state is not IntentState.EXECUTING or intent.is_late:
+            told[m.id] = Ended(m, NotCalled(is_unknown=False), Delivered())
+        elif is_outside or m.attempt == 1:  # sent again; or given back before it was called
+            told[m.id] = _action(details[m.id])
+        else:
+            words = "whoever carried it out fell silent"
+            told[m.id] = Ended(m, NotCalled(is_unknown=True), Reject(words))
+    return told
+
+
+def _action(detail: Mapping[str, Any]) -> Action:
+    return Action(
+        intent_id=detail["intent_id"],
+        tenant_id=detail["tenant_id"],
+        account_id=detail["account_id"],
+        action_type=detail["action_type"],
+        plan_id=detail["plan_id"],
+        plan_type=detail["plan_type"],
+        step_id=detail["step_id"],
+        attempt=detail["attempt"],
+        idempotency_key=detail["idempotency_key"],
+        objective=detail["objective"],
+        data=detail["data"],
+        correlation_id=detail.get("correlation_id"),
+    )
+
+
+def end_actions(carrier: Plans, registry: Registry, ended: Sequence[Ended]) -> set[MessageId]:
+    """Write outcomes with the ends of their messages; the ids that were still held."""
+    unknown, back, over = [], [], []
+    for one in ended:
+        if isinstance(one.argument, NotCalled) and one.argument.is_unknown:
+            dead = Dead(DeadReason.OUTCOME_UNKNOWN, _error(one) or "")
+            unknown.append((one.message, dead))
+        elif isinstance(one.result, NotStarted):
+            back.append(one)
+        else:
+            over.append(one)
+    held = bury(carrier.db, registry, unknown)
+    if back:
+        held |= settle_attempts(carrier.db, registry, back)
+    for tenant_id, those in _by_tenant(over, lambda one: one.message.tenant_id).items():
+        held |= _conclude(carrier, tenant_id, those)
+    return held
+
+
+def _conclude(carrier: Plans, tenant_id: TenantId, ended: Sequence[Ended]) -> set[MessageId]:
+    def deed() -> set[MessageId]:
+        with carrier.db.batch(tenant_id) as tx:
+            tenant = tenants.lock(tx)
+            held = outbox_settle.ack(tx, [one.message for one in ended])
+            endings = {
+                _intent_id(one.message.payload): ending
+                for one in ended
+                if one.message.id in held and (ending := _ending(one)) is not None
+            }
+            if endings:
+                with tenants.saving_seq(tx, tenant):
+                    desk = carrier.desk(tx, tenant)
+                    plan_ids = [_plan_id(one.message.payload) for one in ended]
+                    _write_outcomes(desk, plan_ids, endings)
+        return held
+
+    return carrier.db.retrying(deed)
+
+
+def _write_outcomes(
+    desk: Desk, plan_ids: Iterable[PlanId], endings: Mapping[IntentId, Ending]
+) -> None:
+    desk.take(plans.load(desk.tx, plan_ids))
+    known = {id: (case, one) for case in desk.cases.values() for id, one in case.intents.items()}
+    missing = [id for id in endings if id not in known]
+    late = intents.read(desk.tx, missing) if missing else {}
+    for intent_id, ending in endings.items():
+        if intent_id in known:
+            case, intent = known[intent_id]
+        elif intent_id in late and late[intent_id].plan_id in desk.cases:
+            intent = late[intent_id]
+            case = desk.cases[intent.plan_id]
+        else:
+            continue
+        if steps.conclude(desk, case, intent, ending):
+            steps.advance(desk, case)
+    desk.write()
+
+
+def _ending(one: Ended) -> Ending | None:
+    """How the attempt went; None where nobody was called, or says so later."""
+    if isinstance(one.argument, NotCalled):
+        return None
+    match one.result, one.value:
+        case Delivered(), Outcome(succeeded=None):
+            return None
+        case Delivered(), Outcome(succeeded=bool(succeeded), detail=detail):
+            return Ending(succeeded, detail)
+        case Delivered(), None:
+            return Ending(True)
+        case Delivered(), value:
+            return Ending(False, f"the handler returned {type(value).__name__}, not an Outcome")
+        case _:
+            return Ending(False, _error(one))
+
+
+def _error(one: Ended) -> str | None:
+    return one.result.error if isinstance(one.result, Retry | Reject) else None
+
+
+def hand_over_actions(carrier: Plans, registry: Registry, ended: Sequence[Ended]) -> set[MessageId]:
+    """Write the ends of sends. An action that was delivered outside stays EXECUTING."""
+    return settle_attempts(carrier.db, registry, ended)
+
+
+def lose_actions(carrier: Plans, tx: Tx, lost: Sequence[Lost]) -> None:
+    """The messages of these intents are dead or discarded: nobody knows how far they came."""
+    tenant = tenants.lock(tx)
+    with tenants.saving_seq(tx, tenant):
+        desk = carrier.desk(tx, tenant)
+        found = intents.read(tx, [_intent_id(one.payload) for one in lost])
+        desk.load([intent.plan_id for intent in found.values()])
+        for one in lost:
+            intent = found.get(_intent_id(one.payload))
+            if intent is None or intent.ended_at is not None:
+                continue
+            case = desk.cases[intent.plan_id]
+            words = one.error or str(one.reason)
+            ending = Ending(False, words, Reason.OUTCOME_UNKNOWN)
+            if steps.conclude(desk, case, case.intents[intent.intent_id], ending):
+                steps.advance(desk, case)
+        desk.write()
+
+
+def _intent_id(payload: str) -> IntentId:
+    return IntentId(loads(payload)["detail"]["intent_id"])
+
+
+def _plan_id(payload: str) -> PlanId:
+    return PlanId(loads(payload)["detail"]["plan_id"])
+
+
+def _by_tenant(some: Iterable[M], of: Callable[[M], TenantId]) -> dict[TenantId, list[M]]:
+    groups: dict[TenantId, list[M]] = defaultdict(list)
+    for one in some:
+        groups[of(one)].append(one)
+    return groups

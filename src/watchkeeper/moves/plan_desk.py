@@ -1,0 +1,275 @@
+"""Plans on the desk: read under the tenant's lock, changed one after the other, written together.
+
+The caller holds the lock and saves the tenant's row. However many plans there are, writing
+them costs the same few statements.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+from watchkeeper.core.approvals import Risk
+from watchkeeper.core.envelope import PLAN_CHANGED, SOURCE
+from watchkeeper.core.ids import MessageId, PlanId
+from watchkeeper.core.ledger import Entry, Kind, Stage
+from watchkeeper.core.plan_types import PlanType
+from watchkeeper.core.plans import OPEN, Intent, Plan, PlanStatus, Step
+from watchkeeper.core.policy import TenantRules
+from watchkeeper.core.time import Instant, day_of, to_iso
+from watchkeeper.errors import Conflict
+from watchkeeper.ids import new_id
+from watchkeeper.store import action_types, intents, kill_switches, ledger, outbox, plans
+from watchkeeper.store.json import dumps, encode, loads
+from watchkeeper.store.outbox import NewMessage
+from watchkeeper.store.plans import Loaded
+from watchkeeper.store.tenants import LockedTenant
+from watchkeeper.store.transaction import Tx
+
+ACTION_REQUESTED = "action.requested"
+CYCLE = "plan.cycle"
+
+Objectives: TypeAlias = Mapping[str, Callable[[Mapping[str, Any]], bool]]
+"""By plan type: whether the facts of a plan say that its objective is met."""
+
+
+class Case:
+    """One plan on the desk, as it is now."""
+
+    __slots__ = ("intents", "is_changed", "plan", "steps")
+
+    def __init__(self, found: Loaded) -> None:
+        self.plan: Plan = found.plan
+        self.steps: dict[str, Step] = {step.step_id: step for step in found.steps}
+        self.intents: dict[str, Intent] = {one.intent_id: one for one in found.intents}
+        self.is_changed = False
+
+    @property
+    def under_way(self) -> Intent | None:
+        """The attempt that the plan waits for."""
+        for intent in self.intents.values():
+            if intent.state in OPEN and not intent.is_late:
+                return intent
+        return None
+
+    def facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = loads(self.plan.facts)
+        return facts
+
+
+class Desk:
+    """What is changed here is committed together, or not at all."""
+
+    def __init__(
+        self,
+        tx: Tx,
+        tenant: LockedTenant,
+        rules: TenantRules,
+        *,
+        objectives: Objectives | None = None,
+        hears_changes: bool = False,
+    ) -> None:
+        self.tx = tx
+        self.tenant = tenant
+        self.rules = rules
+        self.objectives = objectives or {}
+        self.hears_changes = hears_changes
+        self.cases: dict[PlanId, Case] = {}
+        self.counts: Counter[str] = Counter()
+        self._steps: dict[tuple[PlanId, str], Step] = {}
+        self._new_intents: dict[str, Intent] = {}
+        self._intents: dict[str, Intent] = {}
+        self._entries: list[Entry] = []
+        self._messages: list[NewMessage] = []
+        self._freed: set[tuple[str, str]] = set()
+        self._auto = 0
+        self._used: int | None = None
+        self._risks: Mapping[str, Risk] | None = None
+        self._switches: Mapping[str, str] | None = None
+
+    # -- what is known ------------------------------------------------------------------
+
+    @property
+    def now(self) -> Instant:
+        return self.tx.now
+
+    def load(self, plan_ids: Iterable[str]) -> None:
+        self.take(plans.load(self.tx, plan_ids))
+
+    def take(self, found: Mapping[PlanId, Loaded]) -> None:
+        self.cases.update({plan_id: Case(one) for plan_id, one in found.items()})
+
+    def kind_of(self, plan: Plan) -> PlanType | None:
+        return self.rules.act.types.get(plan.plan_type)
+
+    def risks(self) -> Mapping[str, Risk]:
+        """Policy before what programs said; what neither knows is of high risk."""
+        if self._risks is None:
+            self._risks = {**action_types.risks(self.tx), **self.rules.act.risks}
+        return self._risks
+
+    def killed(self, action_type: str) -> str | None:
+        """Why nothing of this type may be done now, in words."""
+        if self._switches is None:
+            found = kill_switches.in_force(self.tx)
+            self._switches = {switch.name: switch.reason for switch in found}
+        return killed_by(self._switches, action_type)
+
+    def used_today(self) -> int:
+        if self._used is None:
+            self._used = intents.used(self.tx, day_of(self.now))
+        return self._used + self._auto
+
+    # -- what changes -------------------------------------------------------------------
+
+    def put(self, case: Case, **changes: Any) -> None:
+        """Change a plan. A change of its status is news; one that ends it makes room."""
+        before, case.plan = case.plan, case.plan._replace(**changes)
+        case.is_changed = True
+        if before.status is not case.plan.status:
+            if before.status is PlanStatus.ACTIVE:
+                self._freed.add((before.account_id, before.plan_type))
+            if self.hears_changes:
+                self._messages.append(self._news(case.plan, before.status))
+
+    def put_step(self, case: Case, step: Step) -> None:
+        case.steps[step.step_id] = step
+        self._steps[case.plan.plan_id, step.step_id] = step
+
+    def put_intent(self, case: Case, intent: Intent) -> None:
+        case.intents[intent.intent_id] = intent
+        born = self._new_intents if intent.intent_id in self._new_intents else self._intents
+        born[intent.intent_id] = intent
+
+    def add_intent(self, case: Case, intent: Intent) -> None:
+        case.intents[intent.intent_id] = intent
+        self._new_intents[intent.intent_id] = intent
+
+    def spend_autonomy(self) -> None:
+        self._auto += 1
+
+    def request(self, case: Case, intent: Intent) -> None:
+        """Ask for an action to be carried out, by whoever takes such messages."""
+        detail = {
+            "account_id": intent.account_id,
+            "action_type": intent.action_type,
+            "attempt": intent.attempt,
+            "data": loads(case.steps[intent.step_id].data),
+            "idempotency_key": intent.key,
+            "intent_id": intent.intent_id,
+            "objective": case.plan.objective,
+            "plan_id": intent.plan_id,
+            "plan_type": case.plan.plan_type,
+            "source": "plan",
+            "step_id": intent.step_id,
+            "tenant_id": self.tx.tenant_id,
+        }
+        if case.plan.correlation_id is not None:
+            detail["correlation_id"] = case.plan.correlation_id
+        payload = {"detail": detail, "detail-type": "ACTION_REQUESTED", "source": SOURCE}
+        message = NewMessage(ACTION_REQUESTED, encode(payload), id=MessageId(new_id()))
+        self._messages.append(message)
+
+    def record(
+        self,
+        case: Case,
+        kind: Kind,
+        *,
+        step_id: str | None = None,
+        attempt: int | None = None,
+        reason: str | None = None,
+        **data: object,
+    ) -> None:
+        """A line in the plan's ledger."""
+        plan = case.plan
+        told = {
+            "account_id": plan.account_id,
+            "attempt": attempt,
+            "plan_id": plan.plan_id,
+            "plan_type": plan.plan_type,
+            "step_id": step_id,
+            **data,
+        }
+        self._entries.append(
+            Entry(
+                entry_id=new_id(),
+                at=self.now,
+                stage=Stage.ACT,
+                kind=kind,
+                subject=plan.plan_id,
+                data=dumps({name: value for name, value in told.items() if value is not None}),
+                policy_version=self.rules.policy_version,
+                correlation_id=plan.correlation_id,
+                result=plan.status,
+                reason=reason,
+            )
+        )
+
+    # -- the end ------------------------------------------------------------------------
+
+    def write(self) -> None:
+        """Write all of it, and plan the cycle that the first of these plans needs."""
+        tx = self.tx
+        changed = [case.plan for case in self.cases.values() if case.is_changed]
+        with tx.together():
+            plans.save_steps(tx, [(plan_id, step) for (plan_id, _), step in self._steps.items()])
+            intents.save(tx, list(self._intents.values()))
+            plans.save(tx, changed)
+        intents.insert(tx, list(self._new_intents.values()))
+        if self._auto:
+            intents.use(tx, day_of(self.now), self._auto)
+        if self._freed:
+            plans.wake(tx, self._freed)
+        outbox.enqueue_plain(tx, self._messages)
+        ledger.append(tx, self.tenant, self._entries)
+        due = [plan.due_at for plan in changed if plan.due_at is not None]
+        if self._freed:
+            due.append(self.now)
+        if due:
+            need_cycle(tx, min(due))
+
+    def _news(self, plan: Plan, before: PlanStatus) -> NewMessage:
+        detail = {
+            "account_id": plan.account_id,
+            "at": to_iso(self.now),
+            "before": before,
+            "completion_reason": plan.completion_reason,
+            "plan_id": plan.plan_id,
+            "plan_type": plan.plan_type,
+            "reason": plan.reason,
+            "status": plan.status,
+            "tenant_id": self.tx.tenant_id,
+        }
+        payload = {"detail": detail, "detail-type": "PLAN_CHANGED", "source": SOURCE}
+        return NewMessage(PLAN_CHANGED, encode(payload), id=MessageId(new_id()))
+
+
+def need_cycle(tx: Tx, at: Instant) -> None:
+    """There is a cycle no later than this. A tenant has one planned at most."""
+    planned = plans.cycle_at(tx)
+    if planned is None or planned > at:
+        plan_cycle(tx, at)
+
+
+def plan_cycle(tx: Tx, at: Instant) -> None:
+    plans.set_cycle(tx, at)
+    due_at = None if at <= tx.now else at
+    message = NewMessage(CYCLE, encode({"due_at": at}), due_at=due_at, id=MessageId(new_id()))
+    outbox.enqueue_plain(tx, [message])
+
+
+def killed_by(switches: Mapping[str, str], action_type: str) -> str | None:
+    for switch in ("all", "tenant", f"action:{action_type}"):
+        if switch in switches:
+            return f"kill switch {switch} is on: {switches[switch]}"
+    return None
+
+
+def only(case: Case, *allowed: PlanStatus) -> None:
+    """Refuse what the status of the plan does not allow; nothing has changed then."""
+    if case.plan.status not in allowed:
+        wanted = " or ".join(allowed)
+        raise Conflict(
+            f"the plan is {case.plan.status}; it has to be {wanted}", status=case.plan.status
+        )

@@ -1,0 +1,314 @@
+"""The part of the door for Python programs that is about acting: `app.plans`, `app.intents`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from watchkeeper import act_inputs, inputs
+from watchkeeper.act_results import Asked, Intent, Plan, Proposal, intent_of, plan_of
+from watchkeeper.actions import show_plan
+from watchkeeper.actions.locate_tenant import tenant_of_intent, tenant_of_plan
+from watchkeeper.actions.plans import Plans
+from watchkeeper.actions.propose_plan import propose_plan
+from watchkeeper.actions.run_cycle import run_cycle, run_cycles
+from watchkeeper.actions.show_plan import Why
+from watchkeeper.core.ids import TenantId
+from watchkeeper.errors import Conflict
+from watchkeeper.handlers.registry import is_async
+from watchkeeper.moves.plans import NewPlan
+from watchkeeper.moves.steps import Ending
+from watchkeeper.store.json import loads
+
+AUTHOR = "python"
+PAGE = 100
+
+Proposer = Callable[[Asked], Any]
+
+
+class PlanDoor:
+    """Plans of an app: make them, approve them, stop them, look at them."""
+
+    def __init__(self, carrier: Plans, proposers: Mapping[str, Proposer]) -> None:
+        self._carrier = carrier
+        self._proposers = proposers
+
+    def create(
+        self,
+        tenant_id: str,
+        account_id: str,
+        plan_type: str,
+        steps: Sequence[Mapping[str, Any] | str],
+        *,
+        objective: str | None = None,
+        expires_at: datetime | str | None = None,
+        facts: Mapping[str, Any] | None = None,
+        constraints: Mapping[str, Any] | None = None,
+        correlation_id: str | None = None,
+        by: str = AUTHOR,
+    ) -> Plan:
+        """Write a draft. A step is a mapping, or the name of its action."""
+        tenant = _tenant(tenant_id)
+        new = _new_plan(
+            account_id, plan_type, steps, objective, expires_at, facts, constraints, correlation_id
+        )
+        return self.get(self._carrier.create(tenant, new, by=by), tenant_id=tenant)
+
+    def edit(
+        self,
+        plan_id: str,
+        account_id: str,
+        plan_type: str,
+        steps: Sequence[Mapping[str, Any] | str],
+        *,
+        objective: str | None = None,
+        expires_at: datetime | str | None = None,
+        facts: Mapping[str, Any] | None = None,
+        constraints: Mapping[str, Any] | None = None,
+        by: str = AUTHOR,
+        tenant_id: str | None = None,
+    ) -> Plan:
+        """Write a draft anew, whole."""
+        new = _new_plan(
+            account_id, plan_type, steps, objective, expires_at, facts, constraints, None
+        )
+        owner = self._owner(plan_id, tenant_id)
+        self._carrier.edit(owner, plan_id, new, by=by)
+        return self.get(plan_id, tenant_id=owner)
+
+    def propose(
+        self,
+        tenant_id: str,
+        account_id: str,
+        plan_type: str,
+        *,
+        context: Mapping[str, Any] | None = None,
+        by: str = AUTHOR,
+    ) -> Plan:
+        """Ask the registered proposer; what it suggests becomes a draft, sanitised."""
+        given = {"account_id": account_id, "plan_type": plan_type, "context": dict(context or {})}
+        asked = inputs.parse(act_inputs.ProposeIn, given)
+        tenant = _tenant(tenant_id)
+        return self.get(self.proposed(tenant, asked, by=by), tenant_id=tenant)
+
+    def proposed(self, tenant: TenantId, asked: act_inputs.ProposeIn, *, by: str) -> str:
+        """The same for a request that was read already; the id of the draft."""
+        proposer = self._proposers.get(asked.plan_type) or self._proposers.get("")
+        if proposer is None:
+            raise Conflict(f"no proposer is registered for {asked.plan_type}")
+        kind = show_plan.plan_type(self._carrier.db, tenant, asked.plan_type)
+        told = Asked(
+            tenant_id=tenant,
+            account_id=asked.account_id,
+            plan_type=asked.plan_type,
+            allowed_actions=tuple(
+                sorted(kind.actions, key=lambda name: (kind.actions[name], name))
+            ),
+            objective=kind.objective,
+            context=loads(asked.context),
+        )
+        suggested = _raw(called(proposer, told))
+        new = act_inputs.proposal_of(suggested, asked.account_id, asked.plan_type)
+        return propose_plan(self._carrier, tenant, new, by=by).plan_id
+
+    def approve(
+        self, plan_id: str, *, by: str, is_person: bool = True, tenant_id: str | None = None
+    ) -> Plan:
+        """Say yes to a draft, in the name of a person."""
+        owner = self._owner(plan_id, tenant_id)
+        self._carrier.approve(owner, plan_id, by=by, is_person=is_person)
+        return self.get(plan_id, tenant_id=owner)
+
+    def pause(
+        self, plan_id: str, reason: str | None = None, *, by: str, tenant_id: str | None = None
+    ) -> Plan:
+        owner = self._owner(plan_id, tenant_id)
+        self._carrier.pause(owner, plan_id, reason, by=by)
+        return self.get(plan_id, tenant_id=owner)
+
+    def resume(
+        self, plan_id: str, reason: str | None = None, *, by: str, tenant_id: str | None = None
+    ) -> Plan:
+        """Go on, with a fresh allowance of attempts."""
+        owner = self._owner(plan_id, tenant_id)
+        self._carrier.resume(owner, plan_id, reason, by=by)
+        return self.get(plan_id, tenant_id=owner)
+
+    def abort(
+        self, plan_id: str, reason: str | None = None, *, by: str, tenant_id: str | None = None
+    ) -> Plan:
+        owner = self._owner(plan_id, tenant_id)
+        self._carrier.abort(owner, plan_id, reason, by=by)
+        return self.get(plan_id, tenant_id=owner)
+
+    def skip(
+        self, plan_id: str, step_id: str, reason: str, *, by: str, tenant_id: str | None = None
+    ) -> Plan:
+        """Leave a step out, for a reason."""
+        owner = self._owner(plan_id, tenant_id)
+        self._carrier.skip(owner, plan_id, step_id, reason, by=by)
+        return self.get(plan_id, tenant_id=owner)
+
+    def tell(
+        self,
+        plan_id: str,
+        facts: Mapping[str, Any],
+        *,
+        by: str = AUTHOR,
+        tenant_id: str | None = None,
+    ) -> Plan:
+        """New facts about a plan; they may meet its objective."""
+        told = inputs.parse(act_inputs.FactsIn, {"facts": dict(facts)})
+        owner = self._owner(plan_id, tenant_id)
+        self._carrier.tell(owner, plan_id, loads(told.facts), by=by)
+        return self.get(plan_id, tenant_id=owner)
+
+    def get(self, plan_id: str, *, tenant_id: str | None = None) -> Plan:
+        owner = self._owner(plan_id, tenant_id)
+        found = show_plan.show_plan(self._carrier.db, owner, plan_id)
+        return plan_of(found.plan, found.steps, found.intents, owner)
+
+    def list(
+        self,
+        tenant_id: str,
+        *,
+        account_id: str | None = None,
+        plan_type: str | None = None,
+        status: str | None = None,
+        before: str | None = None,
+        limit: int = PAGE,
+    ) -> list[Plan]:
+        """Plans of a tenant, the newest first; `before` is the id of the last one seen."""
+        given = {"account_id": account_id, "plan_type": plan_type, "status": status}
+        filters = {name: value for name, value in given.items() if value is not None}
+        tenant = _tenant(tenant_id)
+        found = show_plan.list_plans(self._carrier.db, tenant, filters, before=before, limit=limit)
+        return [plan_of(one.plan, one.steps, one.intents, tenant) for one in found]
+
+    def why(self, plan_id: str, *, tenant_id: str | None = None) -> Why:
+        """Why a plan stands where it stands."""
+        owner = self._owner(plan_id, tenant_id)
+        return show_plan.why_plan(self._carrier.db, owner, plan_id)
+
+    def run_cycle(self, tenant_id: str | None = None) -> Counter[str]:
+        """One cycle out of turn, of a tenant or of all; how much of what it did."""
+        if tenant_id is None:
+            return run_cycles(self._carrier)
+        return run_cycle(self._carrier, _tenant(tenant_id))
+
+    def _owner(self, plan_id: str, tenant_id: str | None) -> TenantId:
+        if tenant_id is not None:
+            return _tenant(tenant_id)
+        return tenant_of_plan(self._carrier.db, plan_id)
+
+
+class IntentDoor:
+    """Intents of an app: answer them, report how they went, look at them."""
+
+    def __init__(self, carrier: Plans) -> None:
+        self._carrier = carrier
+
+    def approve(self, intent_id: str, *, by: str, tenant_id: str | None = None) -> Intent:
+        """Say yes: it is carried out."""
+        owner = self._owner(intent_id, tenant_id)
+        self._carrier.approve_intent(owner, intent_id, by=by)
+        return self.get(intent_id, tenant_id=owner)
+
+    def reject(
+        self, intent_id: str, reason: str | None = None, *, by: str, tenant_id: str | None = None
+    ) -> Intent:
+        """Say no: the step has failed, and the plan waits for a person."""
+        owner = self._owner(intent_id, tenant_id)
+        self._carrier.reject_intent(owner, intent_id, reason, by=by)
+        return self.get(intent_id, tenant_id=owner)
+
+    def report(
+        self,
+        intent_id: str,
+        *,
+        succeeded: bool,
+        detail: str | None = None,
+        tenant_id: str | None = None,
+    ) -> Intent:
+        """How it went. One that comes late is recorded as late and changes nothing."""
+        given = {"succeeded": succeeded, "detail": detail}
+        told = inputs.parse(act_inputs.IntentOutcomeIn, given)
+        owner = self._owner(intent_id, tenant_id)
+        self._carrier.report(owner, intent_id, Ending(told.succeeded, told.detail))
+        return self.get(intent_id, tenant_id=owner)
+
+    def get(self, intent_id: str, *, tenant_id: str | None = None) -> Intent:
+        owner = self._owner(intent_id, tenant_id)
+        return intent_of(show_plan.show_intent(self._carrier.db, owner, intent_id), owner)
+
+    def list(
+        self,
+        tenant_id: str,
+        *,
+        status: str | None = None,
+        plan_id: str | None = None,
+        before: str | None = None,
+        limit: int = PAGE,
+    ) -> list[Intent]:
+        """Intents of a tenant, the newest first."""
+        given = {"state": status, "plan_id": plan_id}
+        filters = {name: value for name, value in given.items() if value is not None}
+        tenant = _tenant(tenant_id)
+        found = show_plan.list_intents(
+            self._carrier.db, tenant, filters, before=before, limit=limit
+        )
+        return [intent_of(one, tenant) for one in found]
+
+    def _owner(self, intent_id: str, tenant_id: str | None) -> TenantId:
+        if tenant_id is not None:
+            return _tenant(tenant_id)
+        return tenant_of_intent(self._carrier.db, intent_id)
+
+
+def _new_plan(
+    account_id: str,
+    plan_type: str,
+    steps: Sequence[Mapping[str, Any] | str],
+    objective: str | None,
+    expires_at: datetime | str | None,
+    facts: Mapping[str, Any] | None,
+    constraints: Mapping[str, Any] | None,
+    correlation_id: str | None,
+) -> NewPlan:
+    given: dict[str, Any] = {
+        "account_id": account_id,
+        "plan_type": plan_type,
+        "steps": [{"action_type": one} if isinstance(one, str) else dict(one) for one in steps],
+        "objective": objective,
+        "expires_at": expires_at,
+        "facts": dict(facts or {}),
+        "constraints": dict(constraints or {}),
+        "correlation_id": correlation_id,
+    }
+    return inputs.parse(act_inputs.PlanIn, given).plan()
+
+
+def called(proposer: Proposer, asked: Asked) -> object:
+    """What a proposer answers, be it sync or async; in a thread that has no event loop."""
+    if not is_async(proposer):
+        return proposer(asked)
+
+    async def answer() -> object:
+        return await proposer(asked)
+
+    return asyncio.run(answer())
+
+
+def _raw(value: object) -> object:
+    """What a proposer returned, as it is read: a Proposal, or a mapping of the same shape."""
+    if isinstance(value, Proposal):
+        given = {"steps": [dict(step) for step in value.steps], "facts": dict(value.facts)}
+        return given if value.objective is None else {**given, "objective": value.objective}
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def _tenant(tenant_id: str) -> TenantId:
+    return TenantId(inputs.parse_tenant_id(tenant_id))

@@ -1,0 +1,172 @@
+"""Intents: one row for each attempt, from what it asks for to how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from watchkeeper.core.ids import IntentId, TenantId
+from watchkeeper.core.plans import Intent, IntentState
+from watchkeeper.core.time import Instant
+from watchkeeper.store.json import encode
+from watchkeeper.store.statement import Statement, same
+from watchkeeper.store.transaction import Row, Session, Tx
+
+_COLUMNS = ", ".join(Intent._fields)
+_TYPES = {
+    "intent_id": "uuid",
+    "plan_id": "uuid",
+    "attempt": "int",
+    "created_at": "bigint",
+    "deadline_at": "bigint",
+    "decided_at": "bigint",
+    "executing_at": "bigint",
+    "ended_at": "bigint",
+    "is_late": "bool",
+}
+_MOVING = (
+    "state",
+    "deadline_at",
+    "reason",
+    "explanation",
+    "decided_at",
+    "decided_by",
+    "executing_at",
+    "ended_at",
+    "detail",
+    "is_late",
+)
+
+
+def _typed(names: Iterable[str]) -> str:
+    return ", ".join(f"{name} {_TYPES.get(name, 'text')}" for name in names)
+
+
+_INSERT = Statement(
+    f"""insert into intents (tenant_id, {_COLUMNS})
+    select %s, v.* from jsonb_to_recordset(%s::jsonb) as v ({_typed(Intent._fields)})""",
+    f"""insert into intents (tenant_id, {_COLUMNS})
+    values (?, {", ".join("?" for _ in Intent._fields)})""",
+)
+_SAVE = Statement(
+    f"""update intents i set {", ".join(f"{name} = v.{name}" for name in _MOVING)}
+    from jsonb_to_recordset(%s::jsonb) as v (k uuid, {_typed(_MOVING)}), lateral (
+        select ctid from intents where tenant_id = %s
+        and intent_id >= v.k and intent_id <= v.k order by intent_id limit 1) at
+    where i.ctid = at.ctid""",
+    f"""update intents set {", ".join(f"{name} = ?" for name in _MOVING)}
+    where intent_id = ? and tenant_id = ?""",
+)
+_READ = Statement(
+    f"""select i.* from jsonb_array_elements_text(%s::jsonb) v (k), lateral (
+        select {_COLUMNS} from intents where tenant_id = %s
+        and intent_id >= v.k::uuid and intent_id <= v.k::uuid order by intent_id limit 1) i""",
+    f"""select {_COLUMNS} from intents
+    where intent_id in (select value from json_each(?)) and tenant_id = ?""",
+)
+_EXECUTE = Statement(
+    # The plan is asked for here, at the last moment before the call.
+    """update intents i set state = 'EXECUTING', executing_at = %s
+    from jsonb_array_elements_text(%s::jsonb) v (k), lateral (
+        select o.ctid from intents o join plans p on p.tenant_id = o.tenant_id
+            and p.plan_id = o.plan_id and p.status = 'ACTIVE'
+        where o.tenant_id = %s and o.intent_id >= v.k::uuid and o.intent_id <= v.k::uuid
+        order by o.intent_id limit 1) at
+    where i.ctid = at.ctid and i.state = 'APPROVED' and not i.is_late returning i.intent_id""",
+    """update intents set state = 'EXECUTING', executing_at = ?
+    where intent_id in (select value from json_each(?)) and tenant_id = ?
+    and state = 'APPROVED' and not is_late and exists (select 1 from plans p
+        where p.tenant_id = intents.tenant_id and p.plan_id = intents.plan_id
+        and p.status = 'ACTIVE') returning intent_id""",
+)
+_OF_PLAN = same(
+    f"select {_COLUMNS} from intents where tenant_id = %s and plan_id = %s"
+    " order by step_id, attempt"
+)
+_USED = same("select used from autonomy_days where tenant_id = %s and day = %s")
+_USE = same(
+    "insert into autonomy_days (tenant_id, day, used) values (%s, %s, %s)"
+    " on conflict (tenant_id, day) do update set used = autonomy_days.used + excluded.used"
+)
+_OWNER = same(
+    "select tenant_id from intents where tenant_id in (select tenant_id from tenants)"
+    " and intent_id = %s"
+)
+
+
+def insert(tx: Tx, intents: Sequence[Intent]) -> None:
+    if not intents:
+        return
+    if tx.engine == "sqlite":
+        tx.run_many(_INSERT, [(tx.tenant_id, *intent) for intent in intents])
+        return
+    tx.run(_INSERT, (tx.tenant_id, encode([intent._asdict() for intent in intents])))
+
+
+def save(tx: Tx, intents: Sequence[Intent]) -> None:
+    if not intents:
+        return
+    if tx.engine == "sqlite":
+        rows = [[getattr(intent, name) for name in _MOVING] for intent in intents]
+        keys = [(intent.intent_id, tx.tenant_id) for intent in intents]
+        tx.run_many(_SAVE, [(*row, *key) for row, key in zip(rows, keys, strict=True)])
+        return
+    told = [{"k": i.intent_id} | {name: getattr(i, name) for name in _MOVING} for i in intents]
+    tx.run(_SAVE, (encode(told), tx.tenant_id))
+
+
+def read(tx: Tx, intent_ids: Iterable[str]) -> dict[IntentId, Intent]:
+    rows = tx.rows(_READ, (encode(sorted(set(intent_ids))), tx.tenant_id))
+    return {found.intent_id: found for found in map(_intent, rows)}
+
+
+def execute(tx: Tx, intent_ids: Iterable[str]) -> set[str]:
+    """Those of them that are to be carried out now: approved, and their plan is active."""
+    asked = (tx.now, encode(sorted(set(intent_ids))), tx.tenant_id)
+    return {str(row[0]) for row in tx.rows(_EXECUTE, asked)}
+
+
+def of_plan(tx: Tx, plan_id: str) -> list[Intent]:
+    """Every attempt of a plan."""
+    return [_intent(row) for row in tx.rows(_OF_PLAN, (tx.tenant_id, plan_id))]
+
+
+def used(tx: Tx, day: int) -> int:
+    """Actions that went without an approval on a UTC day."""
+    rows = tx.rows(_USED, (tx.tenant_id, day))
+    return int(rows[0][0]) if rows else 0
+
+
+def use(tx: Tx, day: int, count: int) -> None:
+    tx.run(_USE, (tx.tenant_id, day, count))
+
+
+def owner(session: Session, intent_id: str) -> TenantId | None:
+    rows = session.rows(_OWNER, (intent_id,))
+    return TenantId(rows[0][0]) if rows else None
+
+
+FILTERS = ("plan_id", "state", "action_type", "account_id")
+
+
+def page(tx: Tx, filters: Mapping[str, str], *, before: str | None, limit: int) -> list[Intent]:
+    """Intents that match every filter, the newest first."""
+    assert set(filters) <= set(FILTERS)
+    clauses = "".join(f" and {name} = %s" for name in filters)
+    parameters: list[object] = [tx.tenant_id, *filters.values()]
+    if before is not None:
+        clauses += " and intent_id < %s"
+        parameters.append(before)
+    sql = (
+        f"select {_COLUMNS} from intents where tenant_id = %s{clauses}"
+        " order by intent_id desc limit %s"
+    )
+    return [_intent(row) for row in tx.rows(same(sql), (*parameters, limit))]
+
+
+def _intent(row: Row) -> Intent:
+    intent = Intent._make(row)
+    return intent._replace(
+        state=IntentState(intent.state),
+        is_late=bool(intent.is_late),
+        created_at=Instant(intent.created_at),
+    )
