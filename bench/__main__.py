@@ -24,6 +24,7 @@ BENCHMARKS = {
     "turns": ("bench.turns", "turns"),
     "sweep": ("bench.perceive", "sweep"),
     "pulls": ("bench.perceive", "pulls"),
+    "plans": ("bench.plans", "plans"),
 }
 
 

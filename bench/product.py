@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from bench.events import DEBOUNCE_SECONDS, HELD_TRIGGER, PLAIN_TRIGGER, Event
 from bench.turns_by_hand import Work
 from watchkeeper import inputs
+from watchkeeper.act_results import Outcome
 from watchkeeper.actions.admit import Admission
 from watchkeeper.actions.create_tenant import create_tenant
 from watchkeeper.actions.deliver_messages import exchange
@@ -16,7 +17,9 @@ from watchkeeper.actions.set_pull_budget import set_pull_budget
 from watchkeeper.actions.sweep_heat import sweep_slice
 from watchkeeper.actions.tick_pulls import tick_pulls
 from watchkeeper.actions.turns import Turns
-from watchkeeper.core.ids import SYSTEM, DecisionId, TenantId
+from watchkeeper.app import App
+from watchkeeper.core.ids import SYSTEM, AccountId, DecisionId, PlanId, TenantId
+from watchkeeper.core.plans import Step
 from watchkeeper.core.policy import Policy, delivery_for
 from watchkeeper.core.policy_parse import parse_policy
 from watchkeeper.core.pulls import Budget
@@ -26,8 +29,10 @@ from watchkeeper.core.turns import Ending, TurnState, Usage
 from watchkeeper.handlers.registry import Registry
 from watchkeeper.ids import new_id
 from watchkeeper.moves import heat
+from watchkeeper.moves import plans as plan_moves
 from watchkeeper.moves.admission import Asked
-from watchkeeper.store import migrations, outbox, policies, sweeps
+from watchkeeper.moves.plans import NewPlan
+from watchkeeper.store import migrations, outbox, policies, sweeps, tenants
 from watchkeeper.store.connectors import Connector
 from watchkeeper.store.database import Database, open_database
 from watchkeeper.store.json import encode
@@ -250,3 +255,73 @@ def _asked(work: Work) -> AskedTurn:
 def _ending(work: Work) -> Ending:
     usage = Usage(work.used_input, work.used_output)
     return Ending(work.turn_id, TurnState.COMPLETED, True, usage, "bench", new_id())
+
+
+PLAN_POLICY = """
+[autonomy]
+mode = "auto_low_risk"
+
+[plans]
+per_cycle_max = 1000
+
+[plan_types.BENCH]
+max_retries_per_step = 3
+expiry_hours = 24
+
+[plan_types.BENCH.actions]
+NOOP = 0
+
+[delivery.topics."action.requested"]
+concurrency = 1000
+"""
+
+
+class Carrier:
+    """Plans of five steps that do nothing, so many at once."""
+
+    def __init__(self, url: str) -> None:
+        self.app = App(url, migrate=False)
+        self.app.apply_policy(PLAN_POLICY, reason="bench")
+        self.made = 0
+
+        @self.app.action("NOOP", risk="low")
+        async def noop(_action: object) -> Outcome:
+            return Outcome.success()
+
+        self.workers = self.app.start_workers()
+
+    def carry(self, count: int, width: int) -> float:
+        """Steps a second of so many plans, so many of them under way together."""
+        elapsed = 0.0
+        for _ in range(count // width):
+            ids = [self._draft() for _ in range(width)]
+            started = time.perf_counter()
+            self._approve(ids)
+            while not self._are_over(ids):
+                time.sleep(0.0005)
+            elapsed += time.perf_counter() - started
+        return count * 5 / elapsed
+
+    def _approve(self, ids: Sequence[PlanId]) -> None:
+        with self.app.db.begin(TENANT) as tx:
+            tenant = tenants.lock(tx)
+            with tenants.saving_seq(tx, tenant):
+                desk = self.app.carrier.desk(tx, tenant)
+                desk.load(ids)
+                for id in ids:
+                    plan_moves.approve(desk, desk.cases[id], by="bench")
+                desk.write()
+
+    def _draft(self) -> PlanId:
+        self.made += 1
+        steps = tuple(Step(f"s{n}", "NOOP", n, n) for n in range(5))
+        new = NewPlan(AccountId(f"account-{self.made}"), "BENCH", steps)
+        return self.app.carrier.create(TENANT, new, by="bench")
+
+    def _are_over(self, ids: Sequence[str]) -> bool:
+        with self.app.db.read(TENANT) as tx:
+            asked = same("select status from plans where tenant_id = %s and plan_id = %s")
+            return all(tx.rows(asked, (TENANT, id))[0][0] == "COMPLETED" for id in ids[-1:])
+
+    def close(self) -> None:
+        self.app.close()

@@ -19,7 +19,7 @@ from watchkeeper.moves import steps as attempts
 from watchkeeper.moves.plan_desk import Case, Desk
 from watchkeeper.moves.plans import NewPlan
 from watchkeeper.moves.steps import Ending
-from watchkeeper.store import intents, tenants
+from watchkeeper.store import intents, plan_context, tenants
 from watchkeeper.store.database import Database
 from watchkeeper.store.tenants import LockedTenant
 from watchkeeper.store.transaction import Tx
@@ -45,12 +45,18 @@ class Plans:
         self.hears_changes: Callable[[TenantId], bool] = lambda _tenant_id: False
         self.look: Callable[[], object] = lambda: None  # who listens is known before a transaction
 
-    def desk(self, tx: Tx, tenant: LockedTenant) -> Desk:
-        """A desk for plans of the tenant whose lock this transaction holds."""
+    def desk(self, tx: Tx, tenant: LockedTenant, asked: Any = None) -> Desk:
+        """A desk for plans of the tenant whose lock this transaction holds.
+
+        `asked` is the question for what plans are judged by, where it was sent already: behind
+        the one for the lock.
+        """
+        context = plan_context.read(plan_context.send(tx) if asked is None else asked)
         return Desk(
             tx,
             tenant,
-            self.db.policies.exact(tx).rules,
+            self.db.policies.under(tx, context.policy_version, tenant.tier).rules,
+            context,
             objectives=self.objectives,
             hears_changes=self.hears_changes(tx.tenant_id),
         )
@@ -128,8 +134,7 @@ class Plans:
 
         def deed(desk: Desk) -> Reported:
             intent = _intent(desk, intent_id)
-            ended = IntentState.SUCCEEDED if ending.succeeded else IntentState.FAILED
-            if intent.state is ended and intent.reason != Reason.OUTCOME_UNKNOWN:
+            if attempts.is_told(intent, ending):
                 return Reported(intent, is_late=intent.is_late)
             if intent.executing_at is None:
                 raise Conflict(

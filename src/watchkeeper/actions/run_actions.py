@@ -17,14 +17,21 @@ from watchkeeper.actions.plans import Plans
 from watchkeeper.actions.settle_attempts import bury, settle_attempts
 from watchkeeper.core.delivery import Dead, DeadReason, Delivered, Reject, Retry
 from watchkeeper.core.ids import IntentId, MessageId, PlanId, TenantId
-from watchkeeper.core.plans import IntentState, Reason
+from watchkeeper.core.plans import Intent, IntentState, Reason
 from watchkeeper.core.sinks import UNHANDLED, UNHANDLED_US
 from watchkeeper.handlers.registry import Ended, NotStarted, Parked, Registry
 from watchkeeper.moves import steps
 from watchkeeper.moves.lose_messages import Lost
 from watchkeeper.moves.plan_desk import Desk, killed_by
 from watchkeeper.moves.steps import Ending
-from watchkeeper.store import intents, kill_switches, outbox_settle, plans, tenants
+from watchkeeper.store import (
+    intents,
+    kill_switches,
+    outbox_settle,
+    plan_context,
+    plans,
+    tenants,
+)
 from watchkeeper.store.database import Database
 from watchkeeper.store.json import loads
 from watchkeeper.store.leases import Message
@@ -58,37 +65,45 @@ def start_actions(
             mine.append(m)
     for tenant_id, those in _by_tenant(mine, lambda m: m.tenant_id).items():
         with db.batch(tenant_id) as tx:
-            tenants.lock(tx)
+            waiting = tenants.send_lock(tx)
             told |= _start(tx, those, details, is_outside=known is None)
+            tenants.locked(tx, waiting)
     return told
 
 
 def _start(
     tx: Tx, messages: Sequence[Message], details: Mapping[MessageId, Any], *, is_outside: bool
 ) -> dict[MessageId, Any]:
-    told: dict[MessageId, Any] = {}
-    switches = {switch.name: switch.reason for switch in kill_switches.in_force(tx)}
-    for m in messages:
-        killed = killed_by(switches, details[m.id]["action_type"])
-        if killed is not None:
-            told[m.id] = Ended(m, None, Parked(UNHANDLED_US, killed))
-    alive = [m for m in messages if m.id not in told]
-    ids = {m.id: str(details[m.id]["intent_id"]) for m in alive}
-    begun = intents.execute(tx, ids.values()) if alive else set()
-    others = [id for id in ids.values() if id not in begun]
-    found = intents.read(tx, others) if others else {}
-    for m in alive:
-        intent = found.get(IntentId(ids[m.id]))
-        if ids[m.id] in begun:
-            told[m.id] = _action(details[m.id])
-        elif intent is None or intent.state is not IntentState.EXECUTING or intent.is_late:
-            told[m.id] = Ended(m, NotCalled(is_unknown=False), Delivered())
-        elif is_outside or m.attempt == 1:  # sent again; or given back before it was called
-            told[m.id] = _action(details[m.id])
-        else:
-            words = "whoever carried it out fell silent"
-            told[m.id] = Ended(m, NotCalled(is_unknown=True), Reject(words))
+    ids = {m.id: IntentId(details[m.id]["intent_id"]) for m in messages}
+    begun = intents.execute(tx, ids.values())
+    told: dict[MessageId, Any] = {
+        m.id: _action(details[m.id]) for m in messages if ids[m.id] in begun
+    }
+    others = [m for m in messages if m.id not in told]
+    if others:
+        found = intents.read(tx, [ids[m.id] for m in others])
+        switches = {switch.name: switch.reason for switch in kill_switches.in_force(tx)}
+        for m in others:
+            killed = killed_by(switches, details[m.id]["action_type"])
+            intent = found.get(ids[m.id])
+            told[m.id] = _not_begun(m, intent, killed, is_outside) or _action(details[m.id])
     return told
+
+
+def _not_begun(
+    message: Message, intent: Intent | None, killed: str | None, is_outside: bool
+) -> Ended | None:
+    """Why it is not to be called; None if it is, since it was not called before or may be again."""
+    if intent is None or intent.is_late or intent.ended_at is not None:
+        return Ended(message, NotCalled(is_unknown=False), Delivered())
+    if killed is not None:
+        return Ended(message, None, Parked(UNHANDLED_US, killed))
+    if intent.state is not IntentState.EXECUTING:  # its plan is paused; to resume it asks again
+        return Ended(message, NotCalled(is_unknown=False), Delivered())
+    if is_outside or message.attempt == 1:  # to be sent again; or given back before it was called
+        return None
+    words = "whoever carried it out fell silent"
+    return Ended(message, NotCalled(is_unknown=True), Reject(words))
 
 
 def _action(detail: Mapping[str, Any]) -> Action:
@@ -130,27 +145,26 @@ def end_actions(carrier: Plans, registry: Registry, ended: Sequence[Ended]) -> s
 def _conclude(carrier: Plans, tenant_id: TenantId, ended: Sequence[Ended]) -> set[MessageId]:
     def deed() -> set[MessageId]:
         with carrier.db.batch(tenant_id) as tx:
-            tenant = tenants.lock(tx)
+            waiting = tenants.send_lock_and_time(tx)
+            asked = plan_context.send(tx)
+            loading = plans.send_load(tx, [_plan_id(one.message.payload) for one in ended])
             held = outbox_settle.ack(tx, [one.message for one in ended])
-            endings = {
-                _intent_id(one.message.payload): ending
-                for one in ended
-                if one.message.id in held and (ending := _ending(one)) is not None
-            }
-            if endings:
-                with tenants.saving_seq(tx, tenant):
-                    desk = carrier.desk(tx, tenant)
-                    plan_ids = [_plan_id(one.message.payload) for one in ended]
-                    _write_outcomes(desk, plan_ids, endings)
+            tenant = tenants.locked(tx, waiting)
+            with tenants.saving_seq(tx, tenant):
+                desk = carrier.desk(tx, tenant, asked)
+                desk.take(plans.loaded(loading))
+                endings = {
+                    _intent_id(one.message.payload): ending
+                    for one in ended
+                    if one.message.id in held and (ending := _ending(one)) is not None
+                }
+                _write_outcomes(desk, endings)
         return held
 
     return carrier.db.retrying(deed)
 
 
-def _write_outcomes(
-    desk: Desk, plan_ids: Iterable[PlanId], endings: Mapping[IntentId, Ending]
-) -> None:
-    desk.take(plans.load(desk.tx, plan_ids))
+def _write_outcomes(desk: Desk, endings: Mapping[IntentId, Ending]) -> None:
     known = {id: (case, one) for case in desk.cases.values() for id, one in case.intents.items()}
     missing = [id for id in endings if id not in known]
     late = intents.read(desk.tx, missing) if missing else {}
@@ -159,6 +173,8 @@ def _write_outcomes(
             case, intent = known[intent_id]
         elif intent_id in late and late[intent_id].plan_id in desk.cases:
             intent = late[intent_id]
+            if steps.is_told(intent, ending):  # by ourselves: the answer to our COMMIT was lost
+                continue
             case = desk.cases[intent.plan_id]
         else:
             continue

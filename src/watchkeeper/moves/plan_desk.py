@@ -7,7 +7,7 @@ them costs the same few statements.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from watchkeeper.core.approvals import Risk
@@ -20,9 +20,10 @@ from watchkeeper.core.policy import TenantRules
 from watchkeeper.core.time import Instant, day_of, to_iso
 from watchkeeper.errors import Conflict
 from watchkeeper.ids import new_id
-from watchkeeper.store import action_types, intents, kill_switches, ledger, outbox, plans
+from watchkeeper.store import intents, ledger, outbox, plans
 from watchkeeper.store.json import dumps, encode, loads
 from watchkeeper.store.outbox import NewMessage
+from watchkeeper.store.plan_context import PlanContext
 from watchkeeper.store.plans import Loaded
 from watchkeeper.store.tenants import LockedTenant
 from watchkeeper.store.transaction import Tx
@@ -66,6 +67,7 @@ class Desk:
         tx: Tx,
         tenant: LockedTenant,
         rules: TenantRules,
+        context: PlanContext,
         *,
         objectives: Objectives | None = None,
         hears_changes: bool = False,
@@ -73,6 +75,7 @@ class Desk:
         self.tx = tx
         self.tenant = tenant
         self.rules = rules
+        self.context = context
         self.objectives = objectives or {}
         self.hears_changes = hears_changes
         self.cases: dict[PlanId, Case] = {}
@@ -84,9 +87,6 @@ class Desk:
         self._messages: list[NewMessage] = []
         self._freed: set[tuple[str, str]] = set()
         self._auto = 0
-        self._used: int | None = None
-        self._risks: Mapping[str, Risk] | None = None
-        self._switches: Mapping[str, str] | None = None
 
     # -- what is known ------------------------------------------------------------------
 
@@ -105,21 +105,14 @@ class Desk:
 
     def risks(self) -> Mapping[str, Risk]:
         """Policy before what programs said; what neither knows is of high risk."""
-        if self._risks is None:
-            self._risks = {**action_types.risks(self.tx), **self.rules.act.risks}
-        return self._risks
+        return {**self.context.risks, **self.rules.act.risks}
 
     def killed(self, action_type: str) -> str | None:
         """Why nothing of this type may be done now, in words."""
-        if self._switches is None:
-            found = kill_switches.in_force(self.tx)
-            self._switches = {switch.name: switch.reason for switch in found}
-        return killed_by(self._switches, action_type)
+        return killed_by(self.context.switches, action_type)
 
     def used_today(self) -> int:
-        if self._used is None:
-            self._used = intents.used(self.tx, day_of(self.now))
-        return self._used + self._auto
+        return self.context.used_today + self._auto
 
     # -- what changes -------------------------------------------------------------------
 
@@ -212,22 +205,28 @@ class Desk:
         """Write all of it, and plan the cycle that the first of these plans needs."""
         tx = self.tx
         changed = [case.plan for case in self.cases.values() if case.is_changed]
-        with tx.together():
+        self._need_cycle(changed)
+        with tx.together():  # none of them is about the rows of another
             plans.save_steps(tx, [(plan_id, step) for (plan_id, _), step in self._steps.items()])
             intents.save(tx, list(self._intents.values()))
             plans.save(tx, changed)
-        intents.insert(tx, list(self._new_intents.values()))
-        if self._auto:
-            intents.use(tx, day_of(self.now), self._auto)
+            if self._auto:
+                intents.use(tx, day_of(self.now), self._auto)
+            outbox.enqueue_plain(tx, self._messages)
+            ledger.append(tx, self.tenant, self._entries)
+        intents.insert(tx, list(self._new_intents.values()))  # after the attempt before has ended
         if self._freed:
             plans.wake(tx, self._freed)
-        outbox.enqueue_plain(tx, self._messages)
-        ledger.append(tx, self.tenant, self._entries)
+
+    def _need_cycle(self, changed: Sequence[Plan]) -> None:
+        """There is a cycle in time for the first of these. A tenant has one planned at most."""
         due = [plan.due_at for plan in changed if plan.due_at is not None]
         if self._freed:
             due.append(self.now)
-        if due:
-            need_cycle(tx, min(due))
+        planned = self.context.cycle_at
+        if due and (planned is None or planned > min(due)):
+            self._messages.append(cycle_message(self.tx, min(due)))
+            plans.set_cycle(self.tx, min(due))
 
     def _news(self, plan: Plan, before: PlanStatus) -> NewMessage:
         detail = {
@@ -245,18 +244,14 @@ class Desk:
         return NewMessage(PLAN_CHANGED, encode(payload), id=MessageId(new_id()))
 
 
-def need_cycle(tx: Tx, at: Instant) -> None:
-    """There is a cycle no later than this. A tenant has one planned at most."""
-    planned = plans.cycle_at(tx)
-    if planned is None or planned > at:
-        plan_cycle(tx, at)
-
-
 def plan_cycle(tx: Tx, at: Instant) -> None:
     plans.set_cycle(tx, at)
+    outbox.enqueue_plain(tx, [cycle_message(tx, at)])
+
+
+def cycle_message(tx: Tx, at: Instant) -> NewMessage:
     due_at = None if at <= tx.now else at
-    message = NewMessage(CYCLE, encode({"due_at": at}), due_at=due_at, id=MessageId(new_id()))
-    outbox.enqueue_plain(tx, [message])
+    return NewMessage(CYCLE, encode({"due_at": at}), due_at=due_at, id=MessageId(new_id()))
 
 
 def killed_by(switches: Mapping[str, str], action_type: str) -> str | None:

@@ -295,6 +295,12 @@ class Ending(NamedTuple):
     reason: str = Reason.ACTION_FAILED
 
 
+def is_told(intent: Intent, ending: Ending) -> bool:
+    """Whether this is how the attempt ended already: a report that comes again."""
+    state = IntentState.SUCCEEDED if ending.succeeded else IntentState.FAILED
+    return intent.state is state and intent.reason != Reason.OUTCOME_UNKNOWN
+
+
 def conclude(desk: Desk, case: Case, intent: Intent, ending: Ending) -> bool:
     """Write an outcome. False: it came late, is recorded as such, and changes nothing else."""
     detail = None if ending.detail is None else redacted(ending.detail)[:DETAIL_LENGTH_MAX]

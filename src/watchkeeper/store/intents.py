@@ -8,6 +8,7 @@ from watchkeeper.core.ids import IntentId, TenantId
 from watchkeeper.core.plans import Intent, IntentState
 from watchkeeper.core.time import Instant
 from watchkeeper.store.json import encode
+from watchkeeper.store.postgres import NOW_SQL
 from watchkeeper.store.statement import Statement, same
 from watchkeeper.store.transaction import Row, Session, Tx
 
@@ -63,26 +64,29 @@ _READ = Statement(
     f"""select {_COLUMNS} from intents
     where intent_id in (select value from json_each(?)) and tenant_id = ?""",
 )
+_KILLED = """(select 1 from kill_switches k where k.tenant_id in ({i}.tenant_id, '_system')
+        and (k.scope in ('all', 'tenant') or k.scope = 'action' and k.id = {i}.action_type))"""
 _EXECUTE = Statement(
-    # The plan is asked for here, at the last moment before the call.
-    """update intents i set state = 'EXECUTING', executing_at = %s
-    from jsonb_array_elements_text(%s::jsonb) v (k), lateral (
+    # The plan and the kill switches are asked for here, at the last moment before the call.
+    f"""update intents i set state = 'EXECUTING', executing_at = c.at
+    from (select {NOW_SQL} as at) c, jsonb_array_elements_text(%s::jsonb) v (k), lateral (
         select o.ctid from intents o join plans p on p.tenant_id = o.tenant_id
             and p.plan_id = o.plan_id and p.status = 'ACTIVE'
         where o.tenant_id = %s and o.intent_id >= v.k::uuid and o.intent_id <= v.k::uuid
         order by o.intent_id limit 1) at
-    where i.ctid = at.ctid and i.state = 'APPROVED' and not i.is_late returning i.intent_id""",
-    """update intents set state = 'EXECUTING', executing_at = ?
-    where intent_id in (select value from json_each(?)) and tenant_id = ?
+    where i.ctid = at.ctid and i.state = 'APPROVED' and not i.is_late
+        and not exists {_KILLED.format(i="i")} returning i.intent_id""",
+    f"""update intents set state = 'EXECUTING', executing_at = ?3
+    where intent_id in (select value from json_each(?1)) and tenant_id = ?2
     and state = 'APPROVED' and not is_late and exists (select 1 from plans p
         where p.tenant_id = intents.tenant_id and p.plan_id = intents.plan_id
-        and p.status = 'ACTIVE') returning intent_id""",
+        and p.status = 'ACTIVE') and not exists {_KILLED.format(i="intents")}
+    returning intent_id""",
 )
 _OF_PLAN = same(
     f"select {_COLUMNS} from intents where tenant_id = %s and plan_id = %s"
     " order by step_id, attempt"
 )
-_USED = same("select used from autonomy_days where tenant_id = %s and day = %s")
 _USE = same(
     "insert into autonomy_days (tenant_id, day, used) values (%s, %s, %s)"
     " on conflict (tenant_id, day) do update set used = autonomy_days.used + excluded.used"
@@ -120,9 +124,13 @@ def read(tx: Tx, intent_ids: Iterable[str]) -> dict[IntentId, Intent]:
 
 
 def execute(tx: Tx, intent_ids: Iterable[str]) -> set[str]:
-    """Those of them that are to be carried out now: approved, and their plan is active."""
-    asked = (tx.now, encode(sorted(set(intent_ids))), tx.tenant_id)
-    return {str(row[0]) for row in tx.rows(_EXECUTE, asked)}
+    """Those of them that are to be carried out now.
+
+    They are approved, their plan is active, and no kill switch stands in the way.
+    """
+    asked: tuple[object, ...] = (encode(sorted(set(intent_ids))), tx.tenant_id)
+    rows = tx.rows(_EXECUTE, (*asked, tx.now) if tx.engine == "sqlite" else asked)
+    return {str(row[0]) for row in rows}
 
 
 def of_plan(tx: Tx, plan_id: str) -> list[Intent]:
@@ -130,13 +138,8 @@ def of_plan(tx: Tx, plan_id: str) -> list[Intent]:
     return [_intent(row) for row in tx.rows(_OF_PLAN, (tx.tenant_id, plan_id))]
 
 
-def used(tx: Tx, day: int) -> int:
-    """Actions that went without an approval on a UTC day."""
-    rows = tx.rows(_USED, (tx.tenant_id, day))
-    return int(rows[0][0]) if rows else 0
-
-
 def use(tx: Tx, day: int, count: int) -> None:
+    """So many more actions went without an approval on a UTC day."""
     tx.run(_USE, (tx.tenant_id, day, count))
 
 
