@@ -230,6 +230,12 @@ MUTANTS = [
         f"{LIMITS}::test_one_in_trouble_is_sent_one_at_a_time_until_something_gets_through",
     ),
     Mutant(
+        "store/database.py",
+        "return sqlite.is_busy(error)",
+        "return False",
+        "tests/store/test_busy_sqlite.py::test_a_transaction_that_found_the_file_taken_runs_again",
+    ),
+    Mutant(
         OUTSIDE,
         "return min(free, sum(self.limits.room(k, most) for k in set(map(key_of, places))))",
         "return free",
