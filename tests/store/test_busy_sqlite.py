@@ -1,4 +1,4 @@
-"""A SQLite file that others have: a transaction that could not get it leaves nothing, and runs again.
+"""A SQLite file that others have: who could not get it has left nothing, and tries again.
 
 Who has the file is told when to let go, so that nothing here depends on how long anything takes.
 """
