@@ -136,7 +136,7 @@ def test_a_loser_waits_for_the_winner_and_answers_the_truth(
                 [decided] = admit(tx, db.policies, [asked])
                 assert told(decided) == "ALLOW"
                 answer = pool.submit(second)
-                entered.wait(10)
+                entered.wait(60)
                 wait_until_blocked(place, engine)
                 assert not answer.done(), "it answered while the key was in doubt"
                 raise Crash
@@ -191,7 +191,7 @@ def test_callers_that_wait_together_share_a_transaction(db: Database, clock: Clo
     start = threading.Barrier(12)
 
     def send(number: int) -> list[str]:
-        start.wait(10)
+        start.wait(60)
         return player.tell(event(f"a{number}"), event(f"a{number}"))
 
     with ThreadPoolExecutor(12) as pool:

@@ -179,6 +179,9 @@ def test_a_real_clock_cannot_be_moved(bare: CommandLine) -> None:
 
 def test_help_takes_no_time() -> None:
     """Far more than the goal of 0.4 s, for machines that are busy with other tests."""
-    started = time.monotonic()
-    subprocess.run([WATCHKEEPER, "--help"], capture_output=True, timeout=30, check=True)
-    assert time.monotonic() - started < 3
+    took = []
+    while len(took) < 10 and min(took, default=3) >= 3:
+        started = time.monotonic()
+        subprocess.run([WATCHKEEPER, "--help"], capture_output=True, timeout=60, check=True)
+        took.append(time.monotonic() - started)
+    assert min(took) < 3, took

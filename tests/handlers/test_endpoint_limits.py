@@ -148,7 +148,7 @@ def receiver() -> Iterator[Callable[[], Counting]]:
                 made.gate.set()
                 made.stopping.set()
                 made.shutdown()
-                thread.join(10)
+                thread.join(60)
                 made.server_close()
 
             ending.callback(stop)
