@@ -406,8 +406,8 @@ def test_nothing_is_begun_on_a_lease_that_may_have_ended(
     first, second = put(db, letter(), letter())
     monkeypatch.setattr(Crew, "grow", lambda _crew: False)  # one thread, however long it takes
     workers = work(handlers)
-    crew = workers.dispatcher._crew(next(iter(handlers)))
     assert inside.wait(WAIT)
+    crew = workers.dispatcher._crew(next(iter(handlers)))  # made by now, and not by this thread
     workers.dispatcher.leases.renew_due = lambda _db: 0  # its database cannot be reached, say
     held = workers.dispatcher.leases._held
     until(lambda: second in held)
