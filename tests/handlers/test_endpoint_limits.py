@@ -306,7 +306,7 @@ def test_an_attempt_ends_before_its_lease(
     sink(db, SYSTEM, hanging)
     [id] = put(db, letter())
     workers = work(registry(lease_us=4_000_000))
-    until(lambda: workers.counts["failed"] == 1)
+    until(lambda: workers.counts["failed"] >= 1)
     assert one(place, id).last_error == "no answer within 3.2 s"
     assert workers.counts["fenced"] == 0
 
