@@ -18,7 +18,7 @@ from watchkeeper.inbox import Inbox
 
 KINDS = ["driver", "driver with rows of its own", "connection", "session", "scoped session"]
 
-WAIT_SECONDS = 60
+WAIT_SECONDS = 100
 
 INBOX = Inbox("usage_inbox")
 KEY = "acme/turn-1/r-1"
@@ -130,7 +130,7 @@ def kept(place: Place) -> list[str]:
 def wait_until_blocked(place: Place) -> None:
     """PostgreSQL says who waits for whom; on SQLite a short while must do."""
     pause = threading.Event()
-    for _ in range(500):
+    for _ in range(3000):
         if place.engine == "sqlite":
             pause.wait(0.2)
             return

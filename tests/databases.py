@@ -52,7 +52,7 @@ class Place:
     def execute(self, statement: str) -> list[tuple]:
         """One statement of the test's own, above every policy, committed at once."""
         if self.engine == "sqlite":
-            with contextlib.closing(sqlite3.connect(self.name, timeout=30)) as conn, conn:
+            with contextlib.closing(sqlite3.connect(self.name, timeout=90)) as conn, conn:
                 return conn.execute(statement).fetchall()
         with psycopg.connect(self.admin_url, autocommit=True) as conn:
             cursor = conn.execute(statement.encode())

@@ -91,7 +91,7 @@ class Receiver(ThreadingHTTPServer):
 
     def endpoint(self, **changes: Any) -> Endpoint:
         told = {"name": "hook", "tenant_id": "acme", "kind": "webhook", "url": self.url}
-        return Endpoint(**{**told, "private_ok": True, "timeout_seconds": 5.0, **changes})
+        return Endpoint(**{**told, "private_ok": True, "timeout_seconds": 30.0, **changes})
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -165,5 +165,5 @@ def receiving(tls: ssl.SSLContext | None = None) -> Iterator[Receiver]:
     finally:
         receiver.stopping.set()
         receiver.shutdown()
-        thread.join(10)
+        thread.join(60)
         receiver.server_close()

@@ -19,6 +19,7 @@ from tests.mutants_of_turns import TURNS
 ROOT = Path(__file__).parents[1]
 CORE, MOVES, ACTIONS = "tests/core", "tests/moves/test_admission.py", "tests/actions"
 LIMITS = "tests/handlers/test_endpoint_limits.py"
+CUT = "tests/handlers/test_cut_sends.py"
 SINKS, NEWS = f"{ACTIONS}/test_sinks.py", f"{ACTIONS}/test_outside_topics.py"
 OUTSIDE = "actions/deliver_outside.py"
 TIMEOUT_SECONDS = 180
@@ -229,6 +230,12 @@ MUTANTS = [
         f"{LIMITS}::test_one_in_trouble_is_sent_one_at_a_time_until_something_gets_through",
     ),
     Mutant(
+        "store/database.py",
+        "return sqlite.is_busy(error)",
+        "return False",
+        "tests/store/test_busy_sqlite.py::test_a_transaction_that_found_the_file_taken_runs_again",
+    ),
+    Mutant(
         OUTSIDE,
         "return min(free, sum(self.limits.room(k, most) for k in set(map(key_of, places))))",
         "return free",
@@ -236,9 +243,33 @@ MUTANTS = [
     ),
     Mutant(
         OUTSIDE,
-        "if rule.guarantee is not Guarantee.AT_MOST_ONCE:",
+        "if self._may_be_cut(departure.topic.name):",
         "if True:",
         f"{LIMITS}::test_a_stop_leaves_what_may_be_sent_only_once_to_its_lease[sqlite]",
+    ),
+    Mutant(
+        OUTSIDE,
+        "if own.cancelling() and",
+        "if False and",
+        f"{CUT}::test_a_cut_send_is_told_as_abandoned_however_early_it_ends[sqlite]",
+    ),
+    Mutant(
+        OUTSIDE,
+        "if own.cancelling() and",
+        "if self._is_stopping and",
+        f"{CUT}::test_an_answer_that_comes_during_the_stop_is_told_as_it_was[sqlite]",
+    ),
+    Mutant(
+        OUTSIDE,
+        "if self._is_stopping:  # `_cancel` may have looked already, and nobody would cut this",
+        "if False:",
+        f"{CUT}::test_what_has_not_begun_when_sends_are_cut_is_never_sent[sqlite]",
+    ),
+    Mutant(
+        "workers.py",
+        "left += JOIN_SECONDS_MAX",
+        "left += 0",
+        f"{CUT}::test_a_cut_send_comes_back_after_a_grace_that_was_too_short[sqlite]",
     ),
     Mutant(
         OUTSIDE,

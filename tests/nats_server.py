@@ -11,8 +11,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 BINARY = Path(sysconfig.get_path("scripts")) / "nats-server"
-START_SECONDS_MAX = 30
-STOP_SECONDS_MAX = 10
+START_SECONDS_MAX = 60
+STOP_SECONDS_MAX = 40
 LOOK_SECONDS = 0.02
 
 

@@ -119,7 +119,7 @@ def test_many_deliver_the_same_events_at_once(consumer: Consumer) -> None:
     def deliver(seed: int) -> int:
         mine = random.Random(seed).sample(keys, len(keys))
         with consumer.open() as theirs:
-            start.wait(30)
+            start.wait(60)
             taken = 0
             for key in mine:
                 taken += receive(theirs, key)
@@ -146,7 +146,7 @@ def test_who_comes_second_waits_for_the_end_of_the_first(plain: Consumer, ending
         wait_until_blocked(plain.place)
         assert not answer.done(), "it answered while the key was in doubt"
         getattr(theirs, ending)()
-        assert answer.result(30) is (ending == "rollback")
+        assert answer.result(60) is (ending == "rollback")
     assert plain.applied() == [KEY]
 
 

@@ -71,7 +71,7 @@ def test_two_may_make_the_table_at_once(databases) -> None:
             made = pool.submit(second, consumer)
             wait_until_blocked(place)
             theirs.commit()
-            made.result(30)
+            made.result(60)
 
 
 @pytest.mark.postgresql

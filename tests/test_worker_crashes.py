@@ -3,9 +3,11 @@
 Each worker is a process of its own. Time is real; the tests wait for what happens, with a limit.
 """
 
+import contextlib
 import json
 import queue
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -82,7 +84,7 @@ def worker(place: Place, clock: Clock) -> Iterator[Callable[..., Worker]]:
     clock.make_real()
     started: list[Worker] = []
 
-    def start(lease: float = 1.0, attempts: int = 10) -> Worker:
+    def start(lease: float = 60.0, attempts: int = 10) -> Worker:
         made = Worker(place.url, lease, attempts)
         started.append(made)
         until(lambda: made.said)
@@ -93,6 +95,35 @@ def worker(place: Place, clock: Clock) -> Iterator[Callable[..., Worker]]:
         if made.process.poll() is None:
             made.process.send_signal(signal.SIGCONT)
             made.kill()
+
+
+def pause_between_transactions(place: Place, worker: Worker) -> None:
+    """Who is stopped inside of one keeps its locks, and nobody else could do anything."""
+
+    def is_between() -> bool:
+        worker.process.send_signal(signal.SIGSTOP)
+        if _is_quiet(place):
+            return True
+        worker.process.send_signal(signal.SIGCONT)
+        return False
+
+    until(is_between)
+
+
+def _is_quiet(place: Place) -> bool:
+    if place.engine == "postgresql":
+        return not place.execute(
+            "select 1 from pg_stat_activity where xact_start is not null"
+            " and datname = current_database() and pid <> pg_backend_pid()"
+            " and backend_type = 'client backend'"
+        )
+    with contextlib.closing(sqlite3.connect(place.name, timeout=0, isolation_level=None)) as conn:
+        try:
+            conn.execute("begin exclusive")
+        except sqlite3.OperationalError:
+            return False
+        conn.execute("rollback")
+        return True
 
 
 def order(do: str, **more: str) -> Any:
@@ -107,7 +138,7 @@ def test_a_message_that_kills_its_worker_comes_to_an_end(
     fine = put(db, *[order("work") for _ in range(20)])
     begun: Counter[str] = Counter()
     for _ in range(6):
-        one_life = worker(lease=1.0, attempts=3)
+        one_life = worker(lease=2.0, attempts=3)
         until(lambda w=one_life: w.process.poll() is not None or _is_over(place, poison))
         if one_life.process.poll() is None:
             one_life.stop()
@@ -140,9 +171,9 @@ def test_a_worker_that_was_paused_beyond_its_lease_changes_nothing(
 ) -> None:
     gate = tmp_path / "gate"
     [id] = put(db, order("wait", **{"for": str(gate)}))
-    paused = worker()
+    paused = worker(lease=5.0)
     until(paused.begun)
-    paused.process.send_signal(signal.SIGSTOP)
+    pause_between_transactions(place, paused)
     gate.touch()
     other = worker()
     until(lambda: delivered(place) == [id])
@@ -161,7 +192,7 @@ def test_a_killed_worker_loses_nothing(
 ) -> None:
     gate = tmp_path / "gate"
     wanted = put(db, *[order("wait", **{"for": str(gate)}) for _ in range(12)])
-    first = worker()
+    first = worker(lease=5.0)
     until(lambda: len(first.begun()) == 4)
     first.kill()
     gate.touch()

@@ -191,6 +191,8 @@ class Workers:
             except Exception as error:
                 _log.warning("stopping: %s: %s", type(error).__name__, error)
             left = until - time.monotonic()
+            if self.dispatcher.is_cutting:  # they come back by themselves, on a busy machine late
+                left += JOIN_SECONDS_MAX
             if not self.dispatcher.held or left <= 0:
                 return not self.dispatcher.held
             self.db.wait_for_news(seen, min(left, BACKOFF_SECONDS))

@@ -4,7 +4,7 @@ import threading
 
 from watchkeeper.actions.combine import EVENTS_MAX, Combiner
 
-SECONDS_MAX = 10.0
+SECONDS_MAX = 60.0
 
 
 class Desk:

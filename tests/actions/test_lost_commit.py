@@ -136,7 +136,7 @@ def test_after_a_restart_of_the_server_nobody_meets_a_dead_connection(databases)
 
         def hold(_: int) -> None:
             with db.read(ACME):
-                together.wait(10)
+                together.wait(60)
 
         def cut_all() -> None:
             with ThreadPoolExecutor(16) as pool:

@@ -136,13 +136,13 @@ def test_a_loser_waits_for_the_winner_and_answers_the_truth(
                 [decided] = admit(tx, db.policies, [asked])
                 assert told(decided) == "ALLOW"
                 answer = pool.submit(second)
-                entered.wait(10)
+                entered.wait(60)
                 wait_until_blocked(place, engine)
                 assert not answer.done(), "it answered while the key was in doubt"
                 raise Crash
         except Crash:
             pass
-        assert answer.result(30) == ["ALLOW"]
+        assert answer.result(60) == ["ALLOW"]
     elsewhere.close()
     assert_verified(db)
 
@@ -150,7 +150,7 @@ def test_a_loser_waits_for_the_winner_and_answers_the_truth(
 def wait_until_blocked(place: Place, engine: EngineName) -> None:
     """PostgreSQL says who waits for whom; on SQLite a short while must do."""
     pause = threading.Event()
-    for _ in range(500):
+    for _ in range(3000):
         if engine == "sqlite":
             pause.wait(0.2)
             return
@@ -177,7 +177,7 @@ def test_now_is_read_after_the_lock_is_held(databases) -> None:
                 answer = pool.submit(lambda: player.fire(event("cat")))
                 wait_until_blocked(clock.place, "postgresql")
                 later = clock.advance(250)
-            [decided] = answer.result(30)
+            [decided] = answer.result(60)
         assert decided.now == later
         assert_verified(db)
 
@@ -191,7 +191,7 @@ def test_callers_that_wait_together_share_a_transaction(db: Database, clock: Clo
     start = threading.Barrier(12)
 
     def send(number: int) -> list[str]:
-        start.wait(10)
+        start.wait(60)
         return player.tell(event(f"a{number}"), event(f"a{number}"))
 
     with ThreadPoolExecutor(12) as pool:

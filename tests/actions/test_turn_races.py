@@ -27,7 +27,7 @@ def at_once(count: int, deed: Callable[[int], Any]) -> list[Any]:
     start = threading.Barrier(count)
 
     def wait_and_do(number: int) -> Any:
-        start.wait(30)
+        start.wait(60)
         return deed(number)
 
     with ThreadPoolExecutor(count) as pool:
@@ -197,7 +197,7 @@ def test_a_second_ender_waits_and_is_told_the_truth(
                 assert not answer.done()
                 if crashes:
                     raise Crash
-            second = answer.result(30)
+            second = answer.result(60)
         assert second.won is crashes
         assert second.turn.state == ("failed" if crashes else "completed")
     elsewhere.close()
@@ -254,7 +254,7 @@ def test_the_watchdog_waits_for_a_progress_under_way(databases: Databases, caplo
                 assert turn_rows.progress(tx, "t1")
                 answer = pool.submit(meter.watch)
                 wait_until_blocked(clock.place, "postgresql")
-            assert answer.result(30) == 0
+            assert answer.result(60) == 0
         assert caplog.records == [], "it was left alone, not tried in vain"
         assert meter.stored("t1").is_running
 
@@ -270,7 +270,7 @@ def test_an_end_waits_for_a_progress_under_way(databases: Databases) -> None:
                 assert turn_rows.progress(tx, "t1")
                 answer = pool.submit(meter.finalize, "t1", started=False)
                 wait_until_blocked(clock.place, "postgresql")
-            ended = answer.result(30)
+            ended = answer.result(60)
         assert (ended.won, ended.turn.settlement_method) == (True, "estimated"), "it was started"
         assert balanced(clock.place) == {"completed": 1}
 
@@ -287,7 +287,7 @@ def test_a_progress_waits_for_another_and_is_one_too(databases: Databases) -> No
                 assert turn_rows.progress(tx, "t1")
                 answer = pool.submit(meter.progress, "t1")
                 wait_until_blocked(clock.place, "postgresql")
-            assert answer.result(30) is None
+            assert answer.result(60) is None
         assert meter.stored("t1").started_at == START_AT
 
 
@@ -305,7 +305,7 @@ def test_a_progress_waits_for_an_end_under_way(databases: Databases) -> None:
                 answer = pool.submit(meter.progress, "t1")
                 wait_until_blocked(clock.place, "postgresql")
             with pytest.raises(Exception, match="completed: it cannot progress"):
-                answer.result(30)
+                answer.result(60)
         assert balanced(clock.place) == {"completed": 1}
 
 
@@ -340,7 +340,7 @@ def test_a_reserve_that_waited_is_judged_by_what_it_finds(
             tenants.save_seq(tx, tenant)
             answer = pool.submit(rival.fits, "t2")
             wait_until_blocked(place, engine)
-        assert answer.result(30)
+        assert answer.result(60)
     elsewhere.close()
     balanced(place)
 
@@ -361,6 +361,6 @@ def test_a_reserve_that_waited_belongs_to_the_time_after_the_wait(databases: Dat
                 waited_at = clock.place.execute(
                     "select (extract(epoch from clock_timestamp()) * 1000000)::bigint"
                 )[0][0]
-            turn = answer.result(30).turn
+            turn = answer.result(60).turn
         assert turn.reserved_at > waited_at
         balanced(clock.place)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 WATCHKEEPER = str(Path(sys.executable).parent / "watchkeeper")
-SECONDS_MAX = 30.0
+SECONDS_MAX = 60.0
 
 
 class Process:
@@ -92,7 +92,7 @@ def ask(address: str, path: str, key: str | None = None, body: bytes | None = No
     if body is not None:
         request.add_header("Content-Type", "application/json")
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=SECONDS_MAX) as answer:
             return answer.status
     except urllib.error.HTTPError as error:
         with error:

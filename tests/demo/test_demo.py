@@ -5,6 +5,7 @@ import json
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -42,34 +43,35 @@ def test_the_demo_keeps_every_promise(place: Place, clock: Clock) -> None:
         play = Play(app.admission, stop, speed=4)
         play.start()
         show(tally, stop, Console(file=screen, width=200), seconds_max=4)
+        _wait_until(lambda: _is_enough(tally.total), tally)
         stop.set()
         play.join()
-        _wait_until_quiet(tally)
+        _wait_until(lambda: not tally.total.waiting, tally)
     finally:
         app.close()
     db = place.open()
     try:
         assert [finding for finding in verify(db) if not finding.is_clean] == []
         total = tally.total
-        assert total.asked > 200
+        assert _is_enough(total)
         assert 0 < total.runs < total.asked / 2
         assert total.ended["SUCCEEDED"] > 0
-        assert {reason for _, reason in total.answers} >= {
-            "DEBOUNCED",
-            "COOLDOWN",
-            "DUPLICATE_IDEMPOTENCY_KEY",
-        }
         assert _counted(db) == total.answers
     finally:
         db.close()
     assert "held back" in screen.getvalue()
 
 
-def _wait_until_quiet(tally: Tally) -> None:
-    """The runs that were allowed have ended."""
-    until = time.monotonic() + 20
+def _is_enough(total: Count) -> bool:
+    reasons = {"DEBOUNCED", "COOLDOWN", "DUPLICATE_IDEMPOTENCY_KEY"}
+    return total.asked > 200 and reasons <= {reason for _, reason in total.answers}
+
+
+def _wait_until(question: Callable[[], bool], tally: Tally) -> None:
+    """A busy machine needs more than the four seconds in which all of it is seen elsewhere."""
+    until = time.monotonic() + 40
     pause = threading.Event()
-    while tally.total.waiting and time.monotonic() < until:
+    while not question() and time.monotonic() < until:
         pause.wait(0.1)
         tally.look()
     tally.look()

@@ -287,7 +287,7 @@ def canary() -> Iterator[tuple[int, list[object]]]:
         thread.start()
         yield server.getsockname()[1], visits
         server.shutdown(socket.SHUT_RDWR)
-        thread.join(10)
+        thread.join(60)
 
 
 @pytest.mark.req("O-22")

@@ -15,7 +15,7 @@ LINT = Path(sys.executable).parent / "lint-imports"
 def lint(root: Path) -> subprocess.CompletedProcess[str]:
     command = [str(LINT), "--no-logo", "--no-cache", "--config", "pyproject.toml"]
     path = {"PYTHONPATH": str(root / "src"), "PATH": "/usr/bin:/bin", "NO_COLOR": "1"}
-    return subprocess.run(command, cwd=root, env=path, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, cwd=root, env=path, capture_output=True, text=True, timeout=110)
 
 
 def test_imports_only_go_down() -> None:

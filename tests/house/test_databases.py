@@ -15,7 +15,7 @@ from watchkeeper.core.ids import TenantId
 from watchkeeper.store.database import Database
 
 TENANT = TenantId("acme")
-GONE_SECONDS_MAX = 20
+GONE_SECONDS_MAX = 50
 
 ORPHAN = """
 import os, signal

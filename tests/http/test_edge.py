@@ -60,8 +60,14 @@ def ask(door: Door, path: str, chunks: list[bytes | float], **headers: str) -> t
 
 @pytest.fixture
 def small(databases: Databases):
-    flags = {"body_bytes_max": LIMIT, "batch_bytes_max": 2 * LIMIT, "body_seconds_max": 0.2}
+    flags = {"body_bytes_max": LIMIT, "batch_bytes_max": 2 * LIMIT, "body_seconds_max": 60}
     with databases.opened("sqlite") as (db, clock), opened(db, clock, **flags) as door:
+        yield door
+
+
+@pytest.fixture
+def hasty(databases: Databases):
+    with databases.opened("sqlite") as (db, clock), opened(db, clock, body_seconds_max=0.2) as door:
         yield door
 
 
@@ -91,11 +97,9 @@ def test_the_limit_counts_what_comes_not_what_was_announced(small: Door) -> None
 
 
 @pytest.mark.req("U-10")
-def test_a_body_that_does_not_come_is_not_waited_for(small: Door) -> None:
-    started = time.monotonic()
-    status, answer = ask(small, "/v1/tenants", [b'{"tenant_id"', 1.0])
+def test_a_body_that_does_not_come_is_not_waited_for(hasty: Door) -> None:
+    status, answer = ask(hasty, "/v1/tenants", [b'{"tenant_id"', 1.0])
     assert (status, answer["code"]) == (408, "too_slow")
-    assert time.monotonic() - started < 5
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "br", "identity, gzip", "x"])
@@ -153,7 +157,7 @@ def test_depth_is_counted_without_parsing() -> None:
     started = time.monotonic()
     assert depth_of(hostile) == 0
     assert depth_of(b'["' + b"\\") == 1
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 60, "hours, where each quote is looked for from the start"
 
 
 def test_malformed_bodies_are_problems_over_http(door_sqlite: Door) -> None:
@@ -254,7 +258,7 @@ def test_more_requests_than_fit_are_told_to_come_back(databases: Databases) -> N
 
         def hold(_decided: object) -> None:
             entered.set()
-            assert leave.wait(10)
+            assert leave.wait(60)
 
         door.server.admission.observers.append(hold)
         body = {"events": [door.event()]}
@@ -264,7 +268,7 @@ def test_more_requests_than_fit_are_told_to_come_back(databases: Databases) -> N
         )
         thread.start()
         try:
-            assert entered.wait(10)
+            assert entered.wait(60)
             full = door.admin.get("/v1/tenants")
             problem_of(full, 429, "overloaded")
             assert full.headers["retry-after"] == "1"
@@ -272,7 +276,7 @@ def test_more_requests_than_fit_are_told_to_come_back(databases: Databases) -> N
             assert door.admin.get("/readyz").status_code == 200
         finally:
             leave.set()
-            thread.join(10)
+            thread.join(60)
         assert answers == [200]
         assert door.admin.get("/v1/tenants").status_code == 200
 

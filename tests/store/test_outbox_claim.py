@@ -336,7 +336,7 @@ def test_a_claim_is_a_heap_only_update(both) -> None:
     ids(claim(db, 300))
     db.close()
     clock.place.execute("select pg_stat_force_next_flush()")
-    for _ in range(50):
+    for _ in range(600):
         [(updated, hot)] = clock.place.execute(
             "select n_tup_upd, n_tup_hot_upd from pg_stat_user_tables where relname = 'outbox'"
         )

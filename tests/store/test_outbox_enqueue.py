@@ -160,7 +160,7 @@ def test_places_of_one_ordering_key_are_in_the_order_of_commits(both) -> None:
     second_may_start, second_done = threading.Event(), threading.Event()
 
     def second() -> None:
-        second_may_start.wait(10)
+        second_may_start.wait(60)
         put(db, letter(ordering_key="k", dedupe_key="second"))
         second_done.set()
 
@@ -170,7 +170,7 @@ def test_places_of_one_ordering_key_are_in_the_order_of_commits(both) -> None:
         enqueue(tx, [letter(ordering_key="k", dedupe_key="first")])
         second_may_start.set()
         assert not second_done.wait(0.3), "the second did not wait for the first to commit"
-    thread.join(10)
+    thread.join(60)
     found = clock.place.execute("select dedupe_key from outbox order by seq")
     assert found == [("first",), ("second",)]
 

@@ -167,6 +167,13 @@ class Outside:
         """Begun, and not yet taken as ended."""
         return self._held.total()
 
+    @property
+    def is_cutting(self) -> bool:
+        """Whether something that was cut short has not yet been taken as ended."""
+        return self._is_stopping and any(
+            self._may_be_cut(topic) for (_, topic), count in self._held.items() if count
+        )
+
     def look(self) -> SinkBook:
         """See to it that the sinks are known as they are now."""
         return sinks.in_force(self._db)
@@ -210,9 +217,9 @@ class Outside:
 
     def abandon(self) -> None:
         """Cut short what may be sent again. What may not keeps its lease: nobody knows its end."""
-        if self.held and not self._is_stopping:
+        was_stopping, self._is_stopping = self._is_stopping, True  # before the loop can look
+        if self.held and not was_stopping:
             self._loop.call(self._cancel)
-        self._is_stopping = True
 
     def close(self, timeout_seconds: float) -> None:
         self._loop.finish(self._senders.close(), timeout_seconds)
@@ -243,10 +250,13 @@ class Outside:
     async def _send(self, departure: Departure) -> None:
         own = asyncio.current_task()
         assert own is not None
+        if self._is_stopping:  # `_cancel` may have looked already, and nobody would cut this
+            self._end(Ended(departure.message, departure, NotStarted()))
+            return
         self._sending[own] = departure
         ended = await self._senders.attempt(departure)
         del self._sending[own]
-        if self._is_stopping and isinstance(ended.result, delivery.Retry):
+        if own.cancelling() and isinstance(ended.result, delivery.Retry):
             ended = ended._replace(result=delivery.Retry(ABANDONED))
         self._end(ended)
 
@@ -256,9 +266,11 @@ class Outside:
 
     def _cancel(self) -> None:
         for begun, departure in list(self._sending.items()):
-            rule = self._registry.rule_for(departure.topic.name)
-            if rule.guarantee is not Guarantee.AT_MOST_ONCE:
+            if self._may_be_cut(departure.topic.name):
                 begun.cancel()
+
+    def _may_be_cut(self, topic: str) -> bool:
+        return self._registry.rule_for(topic).guarantee is not Guarantee.AT_MOST_ONCE
 
 
 def is_well(one: Ended) -> bool | None:

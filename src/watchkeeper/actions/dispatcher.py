@@ -101,6 +101,11 @@ class Dispatcher:
         """Cut short what is being sent, so that the next step can give it back."""
         self.outside.abandon()
 
+    @property
+    def is_cutting(self) -> bool:
+        """Whether sends that were cut short are still on their way back."""
+        return self.outside.is_cutting
+
     def dismiss(self, timeout_seconds: float) -> None:
         self.outside.close(timeout_seconds)
         for crew in self._crews.values():

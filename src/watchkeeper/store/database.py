@@ -29,6 +29,9 @@ from watchkeeper.store.sinks import SinkBook
 from watchkeeper.store.transaction import EngineName, ReadTx, Session, SystemTx, Tx
 
 TRIES_MAX = 5
+SQLITE_TRIES_MAX = 2
+"""Each of them has waited for as long as a busy file is waited for."""
+
 POOL_SIZE = 16
 
 T = TypeVar("T")
@@ -112,15 +115,17 @@ class Database:
         """Run a deed that is one whole transaction; again when the database asks for it.
 
         Serialization failures, deadlocks and connections lost before COMMIT left nothing
-        behind. A COMMIT whose answer was lost is not among them: it raises CommitUnknown.
+        behind, nor did a SQLite file that others had all the time. A COMMIT whose answer was
+        lost is not among them: it raises CommitUnknown.
         """
-        for attempt in range(1, TRIES_MAX + 1):
+        tries_max = TRIES_MAX if self.engine == "postgresql" else SQLITE_TRIES_MAX
+        for attempt in range(1, tries_max + 1):
             try:
                 return deed()
             except CommitUnknown:
                 raise
             except Exception as error:
-                if attempt == TRIES_MAX or not self._nothing_happened(error):
+                if attempt == tries_max or not self._nothing_happened(error):
                     raise
         raise AssertionError("unreachable")
 
@@ -284,7 +289,7 @@ class Database:
 
     def _nothing_happened(self, error: Exception) -> bool:
         if self.engine == "sqlite":
-            return False
+            return sqlite.is_busy(error)
         return postgres.sqlstate_of(error) in postgres.RETRIED or postgres.connection_is_lost(error)
 
 

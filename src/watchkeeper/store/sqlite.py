@@ -8,6 +8,9 @@ from typing import Any, Literal
 from sqlalchemy import URL, Engine, QueuePool, create_engine, event
 
 BUSY_TIMEOUT_MS = 30_000
+POOL_SECONDS = 2 * BUSY_TIMEOUT_MS / 1000
+"""For a turn on the writing connection: whoever has it may wait for other processes first."""
+
 OLDEST = (3, 38, 0)
 READERS_MAX = 8
 CHECKPOINT_PAGES = 8_000
@@ -32,6 +35,16 @@ def library_version() -> tuple[int, int, int]:
     return major, minor, patch
 
 
+def is_busy(error: BaseException) -> bool:
+    """Whether others had the file all the time. A transaction that fails so has left nothing.
+
+    Writers do not queue: they look again and again, so one may find the file taken every time.
+    """
+    original = getattr(error, "orig", None) or error
+    code = getattr(original, "sqlite_errorcode", None)  # with what it says beyond, in the high bits
+    return code is not None and code & 0xFF == sqlite3.SQLITE_BUSY
+
+
 def journal_mode(journal: Journal, version: tuple[int, int, int]) -> str:
     """WAL where it is safe with several processes, else the rollback journal."""
     if journal == "auto":
@@ -49,7 +62,7 @@ def open_writer(url: URL, journal: Journal) -> Engine:
         poolclass=QueuePool,
         pool_size=1,
         max_overflow=0,
-        pool_timeout=30,
+        pool_timeout=POOL_SECONDS,
         connect_args={"check_same_thread": False},
     )
     mode = journal_mode(journal, version)
