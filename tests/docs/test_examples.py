@@ -63,6 +63,18 @@ def test_billing_notices_what_is_missing(tmp_path: Path, mutant: tuple[str, str]
     assert "forged delivery" in done.stdout, done.stderr
 
 
+@pytest.mark.req("A-07", "A-08", "A-14", "U-40")
+def test_an_agent_defends_a_renewal_from_a_signal_to_a_completed_plan(tmp_path: Path) -> None:
+    done = run(EXAMPLES / "renewal_defence", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = done.stdout.splitlines()
+    assert said[0] == "the agent proposes 3 steps: DRAFT"
+    assert said[1].startswith("approved, but held back: PRECONDITIONS_UNMET: facts are missing")
+    assert said[3].startswith("asked of a person: ESCALATE_SUPPORT_RISK")
+    assert said[4] == "the plan is COMPLETED: all_steps_done"
+    assert said[5] == "  meeting: DONE after 2 attempt(s)"
+
+
 @pytest.mark.parametrize(
     "path", sorted(EXAMPLES.rglob("*.py")), ids=lambda path: str(path.relative_to(EXAMPLES))
 )

@@ -121,7 +121,7 @@ class Desk:
         before, case.plan = case.plan, case.plan._replace(**changes)
         case.is_changed = True
         if before.status is not case.plan.status:
-            if before.status is PlanStatus.ACTIVE:
+            if before.status is PlanStatus.ACTIVE and self.context.has_waiting:
                 self._freed.add((before.account_id, before.plan_type))
             if self.hears_changes:
                 self._messages.append(self._news(case.plan, before.status))

@@ -17,7 +17,9 @@ _ASKED = """(select coalesce(max(version), 0) from policies),
     (select {object}(case when id = '' then scope else scope || ':' || id end, reason)
         from kill_switches where tenant_id in ({tenant}, '_system')),
     (select due_at from plan_cycles where tenant_id = {tenant}),
-    (select used from autonomy_days where tenant_id = {tenant} and day = {now} / {day})"""
+    (select used from autonomy_days where tenant_id = {tenant} and day = {now} / {day}),
+    exists (select 1 from plans where tenant_id = {tenant} and status in ('DRAFT', 'APPROVED')
+        and due_at is not null)"""
 _CONTEXT = Statement(
     "select "
     + _ASKED.format(object="json_object_agg", tenant="t.id", now="t.now", day=DAY)
@@ -34,6 +36,7 @@ class PlanContext(NamedTuple):
     switches: Mapping[str, str]  # that are on for this tenant, and why
     cycle_at: Instant | None  # when the tenant's next cycle is due, as far as one is planned
     used_today: int  # actions that went without an approval
+    has_waiting: bool  # some plan waits to be activated
 
 
 def send(tx: Tx) -> Any:
@@ -42,13 +45,14 @@ def send(tx: Tx) -> Any:
 
 
 def read(cursor: Any) -> PlanContext:
-    version, risks, switches, cycle_at, used = cursor.fetchone()
+    version, risks, switches, cycle_at, used, has_waiting = cursor.fetchone()
     return PlanContext(
         policy_version=version,
         risks={name: Risk(risk) for name, risk in _object(risks).items()},
         switches=_object(switches),
         cycle_at=None if cycle_at is None else Instant(cycle_at),
         used_today=used or 0,
+        has_waiting=bool(has_waiting),
     )
 
 
