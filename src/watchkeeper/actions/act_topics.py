@@ -70,6 +70,9 @@ def register_actions(registry: Registry, carrier: Plans, handlers: Handlers) -> 
         call,
         prepare=lambda db, messages: start_actions(db, messages, handlers.keys()),
         finish=lambda _db, ended: end_actions(carrier, registry, ended),
+        carry_on=lambda _db, ended, follow: end_actions(
+            carrier, registry, ended, handlers.keys(), follow
+        ),
     )
 
 

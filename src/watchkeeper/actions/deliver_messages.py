@@ -19,6 +19,7 @@ from watchkeeper.core.ids import MessageId
 from watchkeeper.core.time import Instant
 from watchkeeper.handlers.registry import (
     Ended,
+    Follow,
     NotStarted,
     Parked,
     Registry,
@@ -100,10 +101,16 @@ def _unprepared(db: Database, message: Message, error: Exception) -> Ended:
     return Ended(message, None, result)
 
 
-def finish(db: Database, registry: Registry, ended: Sequence[Ended]) -> Counter[str]:
+def finish(
+    db: Database,
+    registry: Registry,
+    ended: Sequence[Ended],
+    follow: Callable[[Topic], Follow | None] = lambda _topic: None,
+) -> Counter[str]:
     """Write how attempts ended, each topic in its way; how many of each kind.
 
-    Raises only where the database is in trouble: then it is worth trying again.
+    `follow` says how much of what follows may be begun here. Raises only where the database
+    is in trouble: then it is worth trying again.
     """
     by_topic: dict[Topic | None, list[Ended]] = defaultdict(list)
     for one in ended:
@@ -113,17 +120,23 @@ def finish(db: Database, registry: Registry, ended: Sequence[Ended]) -> Counter[
         )
     counts: Counter[str] = Counter()
     for own, those in by_topic.items():
-        held = _held(db, registry, own, those)
+        held = _held(db, registry, own, those, None if own is None else follow(own))
         counts += counted(those, held)
     return counts
 
 
 def _held(
-    db: Database, registry: Registry, topic: Topic | None, ended: Sequence[Ended]
+    db: Database,
+    registry: Registry,
+    topic: Topic | None,
+    ended: Sequence[Ended],
+    follow: Follow | None = None,
 ) -> set[MessageId]:
     if topic is None or topic.finish is None:
         return settle_attempts(db, registry, ended)
     try:
+        if follow is not None and topic.carry_on is not None:
+            return topic.carry_on(db, ended, follow)
         return topic.finish(db, ended)
     except Exception as error:
         if db.is_in_trouble(error):

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import logging
 import time
+import uuid
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 
 from watchkeeper.actions.deliver_messages import Exchanged, exchange, finish, prepared
 from watchkeeper.actions.deliver_outside import Outside
 from watchkeeper.actions.settle_attempts import bury_exhausted
-from watchkeeper.core.time import SECOND
-from watchkeeper.handlers.registry import DELIVERED, Ended, Registry, Topic
+from watchkeeper.core.delivery import Order
+from watchkeeper.core.ids import Token
+from watchkeeper.core.time import EARLIEST, SECOND
+from watchkeeper.handlers.registry import DELIVERED, Ended, Follow, Registry, Topic
 from watchkeeper.handlers.renew_leases import Leases
 from watchkeeper.handlers.run_in_threads import Crew, LoopThread, Piece
 from watchkeeper.store.database import Database
@@ -26,6 +30,11 @@ from watchkeeper.telemetry import count_deliveries
 
 BATCH_MAX = 500
 """Messages of one topic that are claimed at once, however many slots are free."""
+
+SPARED_SECONDS = 0.01
+"""While work follows from work here, the database is asked for more no more often than this."""
+
+NOTHING = Exchanged(True, [], False, None, EARLIEST)
 
 _TOPIC = attrgetter("namespace", "topic")
 
@@ -45,6 +54,9 @@ class Dispatcher:
         self._loop = LoopThread()
         self.outside = Outside(db, registry, self._loop, may_start=self.leases.may_start)
         self._unwritten: list[Ended] = []
+        self._found = NOTHING
+        self._asked = 0.0
+        self._is_claiming = False
 
     def step(self, *, claiming: bool = True) -> Exchanged:
         """Write what has ended, claim what is due, hand it to the threads.
@@ -55,24 +67,30 @@ class Dispatcher:
         before = self.counts.copy()
         self.outside.look()
         plain, own = self._taken()
+        self._is_claiming = claiming
+        has_begun = self._write(own)  # first: what follows from it may be claimed at once
+        self._begin()
+        if has_begun and not plain and time.monotonic() - self._asked < SPARED_SECONDS:
+            count_deliveries(self.counts - before)
+            return replace(self._found, claimed=[], has_more=True)
         queues = self._queues() if claiming else []
-        since = time.monotonic()
+        since = self._asked = time.monotonic()
         try:
             found = exchange(self.db, [one.message for one in plain], queues, self._begin)
         except BaseException:
-            self._unwritten = plain + own
+            self._unwritten += plain
             raise
         finally:
             self._begin()
+        self._found = found
         if found.are_acked:
             self.counts["delivered"] += len(plain)
             self.leases.drop([one.message.id for one in plain])
-        else:
-            own += plain
+            plain = []
         self._start(found.claimed, queues, since)
-        if own or not (found.has_more and self.has_room):
+        if plain or not (found.has_more and self.has_room):
             self._begin()
-        self._write(own)
+        self._write(plain)
         count_deliveries(self.counts - before)
         return found
 
@@ -220,13 +238,46 @@ class Dispatcher:
         except Exception:  # their new leases will end, and they come again
             _log.exception("%d messages could not be buried", len(exhausted))
 
-    def _write(self, ended: Sequence[Ended]) -> None:
+    def _write(self, ended: Sequence[Ended]) -> bool:
+        """Write ends; whether something that follows from them was begun here."""
         if not ended:
-            return
+            return False
+        follows: dict[Topic, Follow] = {}
+        since = time.monotonic()
+
+        def follow(topic: Topic) -> Follow | None:
+            found = self._follow(topic)
+            if found is not None:
+                follows[topic] = found
+            return found
+
         try:
-            self.counts += finish(self.db, self.registry, ended)
+            self.counts += finish(self.db, self.registry, ended, follow)
         except Exception:
             _log.exception("the ends of %d messages could not be written yet", len(ended))
             self._unwritten += ended
-            return
+            return False
         self.leases.drop([one.message.id for one in ended])
+        for topic, found in follows.items():
+            self._go_on(topic, found, since)
+        return any(found.begun for found in follows.values())
+
+    def _follow(self, topic: Topic) -> Follow | None:
+        """How much may be begun at once: nothing while others wait for their turn."""
+        rule = self.registry.rule_for(topic.name)
+        is_simple = rule.concurrency_total is None and rule.order is Order.NONE
+        if topic.carry_on is None or not is_simple or self.outside.concerns(topic):
+            return None
+        room = min(rule.concurrency - self._crew(topic).running, self.batch_max)
+        if not self._is_claiming or self._found.has_more or room <= 0:
+            return None
+        return Follow(Token(str(uuid.uuid4())), rule.lease_us, room)
+
+    def _go_on(self, topic: Topic, follow: Follow, since: float) -> None:
+        if not follow.begun:
+            return
+        rule = self.registry.rule_for(topic.name)
+        queue = queue_for(topic.namespace, topic.name, rule, len(follow.begun))
+        self.leases.hold([m for m, _ in follow.begun], queue, since, rule.timeout_us)
+        self.counts["claimed"] += len(follow.begun)
+        self._crew(topic).add(list(follow.begun))

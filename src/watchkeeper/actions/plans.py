@@ -6,7 +6,7 @@ instant one is first, and the others see what it did.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from watchkeeper.actions.create_tenant import create_tenant
@@ -16,7 +16,7 @@ from watchkeeper.errors import Conflict, NotFound
 from watchkeeper.ids import is_uuid
 from watchkeeper.moves import plans as moves
 from watchkeeper.moves import steps as attempts
-from watchkeeper.moves.plan_desk import Case, Desk
+from watchkeeper.moves.plan_desk import Case, Desk, Follow
 from watchkeeper.moves.plans import NewPlan
 from watchkeeper.moves.steps import Ending
 from watchkeeper.store import intents, plan_context, tenants
@@ -45,7 +45,15 @@ class Plans:
         self.hears_changes: Callable[[TenantId], bool] = lambda _tenant_id: False
         self.look: Callable[[], object] = lambda: None  # who listens is known before a transaction
 
-    def desk(self, tx: Tx, tenant: LockedTenant, asked: Any = None) -> Desk:
+    def desk(
+        self,
+        tx: Tx,
+        tenant: LockedTenant,
+        asked: Any = None,
+        *,
+        follow: Follow | None = None,
+        follows: Container[str] = (),
+    ) -> Desk:
         """A desk for plans of the tenant whose lock this transaction holds.
 
         `asked` is the question for what plans are judged by, where it was sent already: behind
@@ -57,6 +65,8 @@ class Plans:
             tenant,
             self.db.policies.under(tx, context.policy_version, tenant.tier).rules,
             context,
+            follow=follow,
+            follows=follows,
             objectives=self.objectives,
             hears_changes=self.hears_changes(tx.tenant_id),
         )

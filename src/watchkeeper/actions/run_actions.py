@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from watchkeeper.act_results import Action, Outcome
@@ -19,7 +19,7 @@ from watchkeeper.core.delivery import Dead, DeadReason, Delivered, Reject, Retry
 from watchkeeper.core.ids import IntentId, MessageId, PlanId, TenantId
 from watchkeeper.core.plans import Intent, IntentState, Reason
 from watchkeeper.core.sinks import UNHANDLED, UNHANDLED_US
-from watchkeeper.handlers.registry import Ended, NotStarted, Parked, Registry
+from watchkeeper.handlers.registry import Ended, Follow, NotStarted, Parked, Registry
 from watchkeeper.moves import steps
 from watchkeeper.moves.lose_messages import Lost
 from watchkeeper.moves.plan_desk import Desk, killed_by
@@ -123,8 +123,17 @@ def _action(detail: Mapping[str, Any]) -> Action:
     )
 
 
-def end_actions(carrier: Plans, registry: Registry, ended: Sequence[Ended]) -> set[MessageId]:
-    """Write outcomes with the ends of their messages; the ids that were still held."""
+def end_actions(
+    carrier: Plans,
+    registry: Registry,
+    ended: Sequence[Ended],
+    known: Container[str] = (),
+    follow: Follow | None = None,
+) -> set[MessageId]:
+    """Write outcomes with the ends of their messages; the ids that were still held.
+
+    With `follow`, what is `known` here and goes by itself is begun in the same transaction.
+    """
     unknown, back, over = [], [], []
     for one in ended:
         if isinstance(one.argument, NotCalled) and one.argument.is_unknown:
@@ -138,12 +147,20 @@ def end_actions(carrier: Plans, registry: Registry, ended: Sequence[Ended]) -> s
     if back:
         held |= settle_attempts(carrier.db, registry, back)
     for tenant_id, those in _by_tenant(over, lambda one: one.message.tenant_id).items():
-        held |= _conclude(carrier, tenant_id, those)
+        held |= _conclude(carrier, tenant_id, those, known, follow)
     return held
 
 
-def _conclude(carrier: Plans, tenant_id: TenantId, ended: Sequence[Ended]) -> set[MessageId]:
-    def deed() -> set[MessageId]:
+def _conclude(
+    carrier: Plans,
+    tenant_id: TenantId,
+    ended: Sequence[Ended],
+    known: Container[str],
+    follow: Follow | None,
+) -> set[MessageId]:
+    left = None if follow is None else replace(follow, room=follow.room - len(follow.begun))
+
+    def deed() -> tuple[set[MessageId], Sequence[Message]]:
         with carrier.db.batch(tenant_id) as tx:
             waiting = tenants.send_lock_and_time(tx)
             asked = plan_context.send(tx)
@@ -151,7 +168,7 @@ def _conclude(carrier: Plans, tenant_id: TenantId, ended: Sequence[Ended]) -> se
             held = outbox_settle.ack(tx, [one.message for one in ended])
             tenant = tenants.locked(tx, waiting)
             with tenants.saving_seq(tx, tenant):
-                desk = carrier.desk(tx, tenant, asked)
+                desk = carrier.desk(tx, tenant, asked, follow=left, follows=known)
                 desk.take(plans.loaded(loading))
                 endings = {
                     _intent_id(one.message.payload): ending
@@ -159,9 +176,12 @@ def _conclude(carrier: Plans, tenant_id: TenantId, ended: Sequence[Ended]) -> se
                     if one.message.id in held and (ending := _ending(one)) is not None
                 }
                 _write_outcomes(desk, endings)
-        return held
+        return held, desk.begun
 
-    return carrier.db.retrying(deed)
+    held, begun = carrier.db.retrying(deed)
+    if follow is not None:
+        follow.begun += [(m, _action(loads(m.payload)["detail"])) for m in begun]
+    return held
 
 
 def _write_outcomes(desk: Desk, endings: Mapping[IntentId, Ending]) -> None:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 from watchkeeper.core import delivery
 from watchkeeper.core.delivery import AttemptResult, Delivered, DeliveryRule
-from watchkeeper.core.ids import MessageId
+from watchkeeper.core.ids import MessageId, Token
 from watchkeeper.core.sinks import Reach
 from watchkeeper.handlers.endpoint import Endpoint, Kind, Sender
 from watchkeeper.handlers.results import Reject, Retry
@@ -51,12 +51,27 @@ class Ended(NamedTuple):
     value: Any = None  # what the handler returned
 
 
+@dataclass(slots=True)
+class Follow:
+    """What may be begun by whoever makes it possible: under this lease, no more than that.
+
+    Messages that are written as claimed already spare the next step two transactions.
+    """
+
+    token: Token
+    lease_us: int
+    room: int
+    begun: list[tuple[Message, Any]] = field(default_factory=list)
+
+
 Call: TypeAlias = Callable[[Any], Any]
 Deliver: TypeAlias = Callable[[Database, list[Message]], Sequence[AttemptResult]]
 Prepare: TypeAlias = Callable[[Database, Sequence[Message]], Mapping[MessageId, Any]]
 """By message, what `call` is given; or an `Ended`, which is finished without a call."""
 Finish: TypeAlias = Callable[[Database, Sequence[Ended]], set[MessageId]]
 """Writes the ends; the ids of those that were still held."""
+CarryOn: TypeAlias = Callable[[Database, Sequence[Ended], Follow], set[MessageId]]
+"""The same, and begins with what follows from it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +84,7 @@ class Topic:
     deliver: Deliver | None = None
     prepare: Prepare | None = None
     finish: Finish | None = None
+    carry_on: CarryOn | None = None
     batch_max: int = BATCH_MAX
 
     @property
@@ -110,10 +126,17 @@ class Registry:
         namespace: str = NAMESPACE,
         prepare: Prepare | None = None,
         finish: Finish | None = None,
+        carry_on: CarryOn | None = None,
     ) -> None:
         """Call a function for each message. It may be `async`."""
-        topic = Topic(namespace=namespace, name=name, call=call, prepare=prepare, finish=finish)
-        self._topics[namespace, name] = topic
+        self._topics[namespace, name] = Topic(
+            namespace=namespace,
+            name=name,
+            call=call,
+            prepare=prepare,
+            finish=finish,
+            carry_on=carry_on,
+        )
 
     def handle_batch(
         self, name: str, deliver: Deliver, *, namespace: str = NAMESPACE, batch_max: int = BATCH_MAX

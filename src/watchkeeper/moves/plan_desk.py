@@ -7,21 +7,22 @@ them costs the same few statements.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
 
 from watchkeeper.core.approvals import Risk
 from watchkeeper.core.envelope import PLAN_CHANGED, SOURCE
-from watchkeeper.core.ids import MessageId, PlanId
+from watchkeeper.core.ids import MessageId, PlanId, Token
 from watchkeeper.core.ledger import Entry, Kind, Stage
 from watchkeeper.core.plan_types import PlanType
-from watchkeeper.core.plans import OPEN, Intent, Plan, PlanStatus, Step
+from watchkeeper.core.plans import OPEN, Intent, IntentState, Plan, PlanStatus, Step
 from watchkeeper.core.policy import TenantRules
 from watchkeeper.core.time import Instant, day_of, to_iso
 from watchkeeper.errors import Conflict
 from watchkeeper.ids import new_id
 from watchkeeper.store import intents, ledger, outbox, plans
 from watchkeeper.store.json import dumps, encode, loads
+from watchkeeper.store.leases import Message
 from watchkeeper.store.outbox import NewMessage
 from watchkeeper.store.plan_context import PlanContext
 from watchkeeper.store.plans import Loaded
@@ -33,6 +34,14 @@ CYCLE = "plan.cycle"
 
 Objectives: TypeAlias = Mapping[str, Callable[[Mapping[str, Any]], bool]]
 """By plan type: whether the facts of a plan say that its objective is met."""
+
+
+class Follow(Protocol):
+    """Under which lease, and how many, actions may be begun with by whoever makes them possible."""
+
+    token: Token
+    lease_us: int
+    room: int
 
 
 class Case:
@@ -69,6 +78,8 @@ class Desk:
         rules: TenantRules,
         context: PlanContext,
         *,
+        follow: Follow | None = None,
+        follows: Container[str] = (),
         objectives: Objectives | None = None,
         hears_changes: bool = False,
     ) -> None:
@@ -76,6 +87,8 @@ class Desk:
         self.tenant = tenant
         self.rules = rules
         self.context = context
+        self.follow = follow
+        self.follows = follows
         self.objectives = objectives or {}
         self.hears_changes = hears_changes
         self.cases: dict[PlanId, Case] = {}
@@ -85,8 +98,10 @@ class Desk:
         self._intents: dict[str, Intent] = {}
         self._entries: list[Entry] = []
         self._messages: list[NewMessage] = []
+        self._claimed: list[NewMessage] = []
         self._freed: set[tuple[str, str]] = set()
         self._auto = 0
+        self.begun: list[Message] = []  # after `write`: messages that are to be delivered here
 
     # -- what is known ------------------------------------------------------------------
 
@@ -142,8 +157,17 @@ class Desk:
     def spend_autonomy(self) -> None:
         self._auto += 1
 
+    def begins(self, action_type: str) -> bool:
+        """Whether the next action of this type is carried out here, at once."""
+        if self.follow is None or action_type not in self.follows:
+            return False
+        return len(self._claimed) < self.follow.room
+
     def request(self, case: Case, intent: Intent) -> None:
-        """Ask for an action to be carried out, by whoever takes such messages."""
+        """Ask for an action to be carried out, by whoever takes such messages.
+
+        One that is born as executing is for whoever holds this desk.
+        """
         detail = {
             "account_id": intent.account_id,
             "action_type": intent.action_type,
@@ -162,7 +186,8 @@ class Desk:
             detail["correlation_id"] = case.plan.correlation_id
         payload = {"detail": detail, "detail-type": "ACTION_REQUESTED", "source": SOURCE}
         message = NewMessage(ACTION_REQUESTED, encode(payload), id=MessageId(new_id()))
-        self._messages.append(message)
+        is_begun = intent.state is IntentState.EXECUTING
+        (self._claimed if is_begun else self._messages).append(message)
 
     def record(
         self,
@@ -214,6 +239,9 @@ class Desk:
                 intents.use(tx, day_of(self.now), self._auto)
             outbox.enqueue_plain(tx, self._messages)
             ledger.append(tx, self.tenant, self._entries)
+            if self.follow is not None:
+                lease = (self.follow.token, self.follow.lease_us)
+                self.begun = outbox.enqueue_claimed(tx, ACTION_REQUESTED, *lease, self._claimed)
         intents.insert(tx, list(self._new_intents.values()))  # after the attempt before has ended
         if self._freed:
             plans.wake(tx, self._freed)

@@ -195,8 +195,9 @@ def _intent(desk: Desk, case: Case, step: Step, attempt: int, judged: Judged) ->
     act, now = desk.rules.act, desk.now
     is_auto = judged.approval is Approval.AUTO_EXECUTE
     is_blocked = judged.approval is Approval.BLOCK
+    is_begun = is_auto and desk.begins(step.action_type)
     states = {
-        Approval.AUTO_EXECUTE: IntentState.APPROVED,
+        Approval.AUTO_EXECUTE: IntentState.EXECUTING if is_begun else IntentState.APPROVED,
         Approval.REQUIRE_APPROVAL: IntentState.PENDING_APPROVAL,
         Approval.BLOCK: IntentState.REJECTED,
     }
@@ -216,6 +217,7 @@ def _intent(desk: Desk, case: Case, step: Step, attempt: int, judged: Judged) ->
         explanation=judged.explanation,
         decided_at=now if is_auto or is_blocked else None,
         decided_by="policy" if is_auto or is_blocked else None,
+        executing_at=now if is_begun else None,
         ended_at=now if is_blocked else None,
     )
 

@@ -10,12 +10,13 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from watchkeeper.core.ids import MessageId, TenantId
+from watchkeeper.core.ids import MessageId, TenantId, Token
 from watchkeeper.core.time import SECOND, Instant
 from watchkeeper.core.turns import USAGE_SNAPSHOT
 from watchkeeper.errors import Invalid, Unavailable
 from watchkeeper.ids import is_uuid, new_id
 from watchkeeper.store.json import encode, loads
+from watchkeeper.store.leases import Message
 from watchkeeper.store.statement import Statement
 from watchkeeper.store.transaction import Row, Session, Tx
 
@@ -138,6 +139,53 @@ def enqueue_plain(tx: Tx, messages: Sequence[NewMessage]) -> None:
     """The same for messages that bring their ids and no other keys; nothing is waited for."""
     assert all(m.id and m.dedupe_key is None and m.ordering_key is None for m in messages)
     _insert(tx, messages)
+
+
+_INSERT_CLAIMED = Statement(
+    f"""insert into outbox (id, tenant_id, namespace, topic, payload, next_attempt_at, is_due,
+        created_at, updated_at, status, attempts, locked_by, locked_until)
+    select v.i, p.a, '{NAMESPACE}', p.t, v.p::json, p.n, true, p.n, p.n, 'processing', 1, p.k, p.u
+    from (select %s::text, %s::text, %s::bigint, %s::uuid, %s::bigint) p (a, t, n, k, u),
+        rows from (jsonb_to_recordset(%s::jsonb) as (i uuid), string_to_table(%s, E'\\x1e'))
+        v (i, p)""",
+    f"""insert into outbox (tenant_id, topic, next_attempt_at, locked_by, locked_until, id, payload,
+        namespace, is_due, created_at, updated_at, status, attempts)
+    values (?1, ?2, ?3, ?4, ?5, ?6, ?7, '{NAMESPACE}', true, ?3, ?3, 'processing', 1)""",
+)
+
+
+def enqueue_claimed(
+    tx: Tx, topic: str, token: Token, lease_us: int, messages: Sequence[NewMessage]
+) -> list[Message]:
+    """Write messages that whoever writes them delivers: they are under its lease from birth."""
+    if not messages:
+        return []
+    common = (tx.tenant_id, topic, tx.now, token, tx.now + lease_us)
+    if tx.engine == "sqlite":
+        tx.run_many(_INSERT_CLAIMED, [(*common, m.id, m.payload) for m in messages])
+    else:
+        ids = encode([{"i": m.id} for m in messages])
+        tx.run(_INSERT_CLAIMED, (*common, ids, joined([m.payload for m in messages])))
+    return [
+        Message(
+            namespace=NAMESPACE,
+            topic=topic,
+            token=token,
+            due_at=tx.now,
+            seq=0,
+            handle=0,  # unknown, and not needed: ends of such a topic are written by key
+            id=_id(m),
+            tenant_id=tx.tenant_id,
+            payload=m.payload,
+            attempt=1,
+            generation=0,
+            created_at=tx.now,
+            dedupe_key=None,
+            ordering_key=None,
+            dead_reason=None,
+        )
+        for m in messages
+    ]
 
 
 def completed(session: Session, message: NewMessage) -> NewMessage:

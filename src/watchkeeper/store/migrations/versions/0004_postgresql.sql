@@ -209,7 +209,7 @@ create trigger steps_are_never_emptied before truncate on plan_steps
     for each statement execute function watchkeeper_refuse();
 
 create trigger intents_are_born_open before insert on intents
-    for each row when (new.state not in ('PENDING_APPROVAL', 'APPROVED', 'REJECTED'))
+    for each row when (new.state not in ('PENDING_APPROVAL', 'APPROVED', 'REJECTED', 'EXECUTING'))
     execute function watchkeeper_refuse();
 
 create trigger intents_go_their_ways before update on intents
@@ -245,6 +245,10 @@ end $$;
 
 create trigger intents_execute_for_active_plans before update on intents
     for each row when (old.state <> new.state and new.state = 'EXECUTING')
+    execute function watchkeeper_only_for_active_plans();
+
+create trigger intents_begin_for_active_plans before insert on intents
+    for each row when (new.state = 'EXECUTING')
     execute function watchkeeper_only_for_active_plans();
 
 grant select, insert, update, delete on action_types to watchkeeper_app;

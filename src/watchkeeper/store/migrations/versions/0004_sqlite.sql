@@ -192,7 +192,7 @@ when (old.tenant_id, old.plan_id, old.step_id, old.action_type, old.position, ol
 begin select raise(abort, 'steps of the plan can no longer be edited'); end;
 
 create trigger intents_are_born_open before insert on intents
-when new.state not in ('PENDING_APPROVAL', 'APPROVED', 'REJECTED') or exists (
+when new.state not in ('PENDING_APPROVAL', 'APPROVED', 'REJECTED', 'EXECUTING') or exists (
     select 1 from intents i where i.tenant_id = new.tenant_id and i.intent_id = new.intent_id)
     or exists (select 1 from intents i where i.tenant_id = new.tenant_id and i.plan_id = new.plan_id
     and i.step_id = new.step_id and i.attempt = new.attempt)
@@ -219,6 +219,12 @@ when old.ended_at is not null and
 begin select raise(abort, 'update of intents is refused'); end;
 
 -- Nothing is carried out for a plan that is not active.
+
+create trigger intents_begin_for_active_plans before insert on intents
+when new.state = 'EXECUTING' and not exists (
+    select 1 from plans p where p.tenant_id = new.tenant_id and p.plan_id = new.plan_id
+    and p.status = 'ACTIVE')
+begin select raise(abort, 'the plan of the intent is not active'); end;
 
 create trigger intents_execute_for_active_plans before update on intents
 when old.state <> new.state and new.state = 'EXECUTING' and not exists (
