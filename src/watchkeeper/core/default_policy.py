@@ -138,6 +138,17 @@ lease_seconds = 300              # a slot of a dead worker is free again after t
 breaker_failures = 5             # in a row, for one tenant
 breaker_pause_seconds = 300
 
+[reports]
+tick_seconds = 300               # how often it is looked whether a tick of a tenant went missing
+forecast_min_hours = 6           # a shorter window is not enough for a forecast
+kept_days = 365                  # of reports that were asked for; those of milestones stay
+
+[reports.milestones.AUTO_12H]    # a milestone's window ends where that of the next begins
+after_hours = 12                 # after the installation; "unlimited": never
+
+[reports.milestones.AUTO_24H]
+after_hours = 24
+
 [delivery.defaults]
 guarantee = "at_least_once"
 max_attempts = 10
@@ -184,6 +195,10 @@ max_attempts = 1000              # a limit that refuses it is no failure
 backoff_max_seconds = 60
 
 [delivery.topics."heat.sweep"]
+max_attempts = 1000
+backoff_max_seconds = 300
+
+[delivery.topics."milestone.tick"]
 max_attempts = 1000
 backoff_max_seconds = 300
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from watchkeeper.core.delivery import DeliveryRule, Guarantee, OnDead, Order
 from watchkeeper.core.heat import HeatRules
+from watchkeeper.core.milestones import ReportRules
 from watchkeeper.core.policy_perceive import heat_rules, pull_rules
 from watchkeeper.core.policy_read import (
     NONE,
@@ -24,6 +25,7 @@ from watchkeeper.core.policy_read import (
     table,
     whole,
 )
+from watchkeeper.core.policy_report import report_rules
 from watchkeeper.core.pulls import PullRules
 from watchkeeper.core.quota import TOTAL, Model, Period, QuotaRules, Scope, tier_bucket
 from watchkeeper.core.time import SECOND
@@ -55,6 +57,7 @@ class TriggerRule:
 NO_QUOTA = QuotaRules(models={})
 NO_HEAT = HeatRules()
 NO_PULLS = PullRules()
+NO_REPORTS = ReportRules()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +72,7 @@ class TenantRules:
     quota: QuotaRules = NO_QUOTA
     heat: HeatRules = NO_HEAT
     pulls: PullRules = NO_PULLS
+    reports: ReportRules = NO_REPORTS
     policy_version: int = 0
     policy_hash: str = ""
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
@@ -99,6 +103,7 @@ def rules_for(policy: Policy, tenant_id: str, tier: str | None) -> TenantRules:
         quota=_quota_rules(merged),
         heat=heat_rules(merged),
         pulls=pull_rules(merged),
+        reports=report_rules(merged),
         policy_version=policy.version,
         policy_hash=policy.hash,
         sources=_sources(policy, tenant_id, tier),

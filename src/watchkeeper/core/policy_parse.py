@@ -12,6 +12,7 @@ from watchkeeper.core.default_policy import DEFAULT_POLICY_TOML
 from watchkeeper.core.delivery import Guarantee, OnDead, Order
 from watchkeeper.core.policy import Policy, overlay, path_part
 from watchkeeper.core.policy_read import NONE, Document, Value
+from watchkeeper.core.policy_report import report_mistakes
 from watchkeeper.core.policy_schema import (
     DOCUMENT,
     MODEL_REQUIRED,
@@ -38,6 +39,7 @@ PINNED: Mapping[str, Guarantee] = {
     "pull.tick": Guarantee.AT_LEAST_ONCE,
     "pull.on_signal": Guarantee.AT_LEAST_ONCE,
     "heat.sweep": Guarantee.AT_LEAST_ONCE,
+    "milestone.tick": Guarantee.AT_LEAST_ONCE,
 }
 """What the product promises of its own topics is not for a document to change."""
 
@@ -146,6 +148,7 @@ def _contradictions(said: Document) -> Iterator[Mistake]:
                     yield path, f"overrides no trigger type; register it under triggers.{name}"
     yield from _model_contradictions(said, effective)
     yield from _heat_contradictions(said, effective)
+    yield from _report_contradictions(said, effective)
     yield from _delivery_contradictions(_at(said, "delivery"), _at(effective, "delivery"))
 
 
@@ -207,6 +210,16 @@ def _heat_mistakes(heat: Document, path: Path) -> Iterator[Mistake]:
         for key in ("within_hours", "percent"):
             if key not in _as_table(step):
                 yield (*path, "heat", "recency", name, key), "is required for a step of your own"
+
+
+def _report_contradictions(said: Document, effective: Document) -> Iterator[Mistake]:
+    yield from report_mistakes(_at(effective, "reports"))
+    for section in ("tiers", "tenants"):
+        for owner, layer in _at(said, section).items():
+            own = _at(_as_table(layer), "reports")
+            if own:
+                for path, message in report_mistakes(overlay(_at(effective, "reports"), own)):
+                    yield (section, owner, *path), message
 
 
 def _delivery_contradictions(said: Document, effective: Document) -> Iterator[Mistake]:

@@ -137,6 +137,16 @@ PULLS = Table(
     }
 )
 
+MILESTONE = Table({"after_hours": Whole(1, 87_600, is_limit=True)})
+REPORTS = Table(
+    {
+        "tick_seconds": Whole(1, 86_400),
+        "forecast_min_hours": Whole(1, 8_760),
+        "kept_days": Whole(90, 36_500),
+        "milestones": Named("milestone", re.compile(r"AUTO_[A-Z0-9_]{1,59}"), MILESTONE),
+    }
+)
+
 OVERRIDABLE: Mapping[str, Node] = {
     "idempotency_ttl_seconds": Whole(1),
     "spread_seconds": Whole(0, 3600),
@@ -148,6 +158,7 @@ OVERRIDABLE: Mapping[str, Node] = {
     "heat": HEAT,
     "heat_tiers": HEAT_TIERS,
     "pulls": PULLS,
+    "reports": REPORTS,
 }
 
 DELIVERY = Table(

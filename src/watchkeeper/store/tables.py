@@ -36,6 +36,15 @@ from watchkeeper.store.tables_perceive import (
     pulls,
     sweeps,
 )
+from watchkeeper.store.tables_report import (
+    delivered_tallies,
+    milestone_states,
+    milestone_ticks,
+    milestones,
+    reports,
+    tallies,
+    tally_places,
+)
 from watchkeeper.store.tables_settle import quota_buckets, sinks, turns
 from watchkeeper.store.types import Instant, document, identifier
 
@@ -365,16 +374,23 @@ __all__ = [
     "connector_slots",
     "connector_states",
     "connectors",
+    "delivered_tallies",
     "heat_days",
     "heats",
     "metadata",
+    "milestone_states",
+    "milestone_ticks",
+    "milestones",
     "next_pulls",
     "pull_budgets",
     "pull_days",
     "pull_ticks",
     "pulls",
     "quota_buckets",
+    "reports",
     "sinks",
     "sweeps",
+    "tallies",
+    "tally_places",
     "turns",
 ]
