@@ -22,6 +22,7 @@ from watchkeeper.actions.locate_tenant import tenant_of_decision
 from watchkeeper.actions.perceive_topics import register_perceive
 from watchkeeper.actions.set_kill_switch import set_kill_switch
 from watchkeeper.actions.set_schedule import NewSchedule, remove_schedule, set_schedule
+from watchkeeper.actions.tick_milestones import register_milestones
 from watchkeeper.actions.topics import register_own
 from watchkeeper.actions.turns import Turns
 from watchkeeper.actions.watch_turns import watch_turns
@@ -98,6 +99,7 @@ class App(HandlerMethods, PerceiveMethods, TurnMethods, SinkMethods):
         self.registry.reach = Reach.PUBLIC.widened(private=webhooks_private, dev=False)
         register_own(self.registry, self.admission, usage_namespace)
         register_perceive(self.registry, self.db)
+        register_milestones(self.registry, self.db)
         self.clock = Clock(self)
         self._workers: Workers | None = None
 

@@ -12,6 +12,7 @@ from fastapi import APIRouter, FastAPI, Response
 from watchkeeper import telemetry
 from watchkeeper.actions.admit import Admission
 from watchkeeper.actions.perceive_topics import register_perceive
+from watchkeeper.actions.tick_milestones import register_milestones
 from watchkeeper.actions.topics import register_own
 from watchkeeper.actions.turns import Turns
 from watchkeeper.core.policy import delivery_for
@@ -129,6 +130,7 @@ def _own_registry(db: Database, admission: Admission, usage_namespace: str) -> R
     registry = Registry(lambda topic: delivery_for(db.policies.latest(), topic))
     register_own(registry, admission, usage_namespace)
     register_perceive(registry, db)
+    register_milestones(registry, db)
     return registry
 
 
