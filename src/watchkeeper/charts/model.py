@@ -60,6 +60,11 @@ def tone_of(label: str, place: int = 0) -> Tone:
     return _MEANINGS.get(label.upper(), SERIES[place % len(SERIES)])
 
 
+def has_meaning(label: str) -> bool:
+    """Whether the tone of a word says something, or is only one of many."""
+    return label.upper() in _MEANINGS
+
+
 class Stroke(StrEnum):
     HAIR = "hair"
     LINE = "line"

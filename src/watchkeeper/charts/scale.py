@@ -93,7 +93,7 @@ def time_ticks(since: Instant, until: Instant, *, wanted: int = 6) -> tuple[list
 def _month_ticks(since: Instant, until: Instant, months: int) -> list[Instant]:
     moment = to_datetime(since)
     index = (moment.year * 12 + moment.month - 1) // months * months
-    ticks = []
+    ticks: list[Instant] = []
     while index // 12 <= 9999 and len(ticks) < TICKS_MAX:
         if index // 12 >= 1:
             at = from_datetime(datetime(index // 12, index % 12 + 1, 1, tzinfo=UTC))
@@ -105,7 +105,7 @@ def _month_ticks(since: Instant, until: Instant, months: int) -> list[Instant]:
     return ticks
 
 
-_MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 def utc_label(at: Instant, step: int) -> str:
@@ -127,10 +127,8 @@ def merged(values: Sequence[Number], at_most: int) -> tuple[tuple[Number, ...], 
     return tuple(sum(values[n : n + size]) for n in range(0, len(values), size)), size
 
 
-def thinned(
-    points: Sequence[tuple[Instant, Number]], at_most: int
-) -> list[tuple[Instant, Number]]:
-    """At most about `at_most` points; the lowest and highest of every stretch and both ends stay."""
+def thinned(points: Sequence[tuple[Instant, Number]], at_most: int) -> list[tuple[Instant, Number]]:
+    """About `at_most` points: the lowest and highest of every stretch, and both ends."""
     if len(points) <= at_most:
         return list(points)
     size = -(-len(points) * 2 // at_most)
@@ -157,10 +155,23 @@ def exact(value: Number) -> str:
     return f"{value:,}"
 
 
+_NARROW = frozenset("ijltfrI.,:;|!'()[]{}- ·")
+_BROAD = frozenset("mwMW@%…—")
+
+
 def text_width(text: str, height: float) -> float:
     """A careful guess, for where no font is at hand."""
-    wide = sum(1 for char in text if unicodedata.east_asian_width(char) in "WF")
-    return (len(text) + 0.8 * wide) * height * 0.56
+    return sum(_share(char) for char in text) * height
+
+
+def _share(char: str) -> float:
+    if char in _NARROW:
+        return 0.34
+    if char in _BROAD:
+        return 0.88
+    if not char.isascii() and unicodedata.east_asian_width(char) in "WF":
+        return 1.0
+    return 0.64 if char.isupper() else 0.56
 
 
 def clipped(text: str, width: float, height: float) -> str:
