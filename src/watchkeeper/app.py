@@ -35,6 +35,7 @@ from watchkeeper.core.turns import NAMESPACE as USAGE_NAMESPACE
 from watchkeeper.handler_methods import HandlerMethods
 from watchkeeper.handlers.registry import Registry
 from watchkeeper.perceive_methods import PerceiveMethods
+from watchkeeper.report_methods import ReportMethods
 from watchkeeper.results import Receipt, Verdict, verdict_of
 from watchkeeper.sink_methods import SinkMethods
 from watchkeeper.store import clock
@@ -66,7 +67,7 @@ class Clock:
         return advance_clock(self._app.db, span.total_seconds(), self._app.drain, self._app.turns)
 
 
-class App(HandlerMethods, PerceiveMethods, TurnMethods, SinkMethods):
+class App(HandlerMethods, PerceiveMethods, TurnMethods, SinkMethods, ReportMethods):
     """Watchkeeper in your program: trigger, signal, explain; decide and work with `run`.
 
     `url` is sqlite:///FILE, sqlite:// (in memory) or postgresql://…, or a SQLAlchemy engine

@@ -2,7 +2,7 @@
 
 A route that is missing here fails them, so that a new one cannot go untested. A value in braces is
 an identifier that belongs to the tenant: `{account}`, `{decision}`, `{message}`, `{schedule}`,
-`{sink}`, `{turn}`, `{pull}`, `{key_id}`, `{tenant}`. The connector `crm` is everybody's.
+`{sink}`, `{turn}`, `{pull}`, `{report}`, `{key_id}`, `{tenant}`. The connector `crm` is everybody's.
 """
 
 from dataclasses import dataclass, field
@@ -88,6 +88,11 @@ CALLS: dict[str, Call] = {
     ),
     "GET /v1/connectors": Call(),
     "GET /v1/connectors/{connector_id}": Call("/v1/connectors/crm"),
+    "POST /v1/reports": Call(body={}, tenant_in="body", statuses=(201,)),
+    "GET /v1/reports": Call(),
+    "GET /v1/reports/{report_id}": Call("/v1/reports/{report}"),
+    "GET /v1/reports/{report_id}.pdf": Call("/v1/reports/{report}.pdf"),
+    "GET /v1/milestones": Call(),
     "GET /v1/schedules": Call(),
     "GET /v1/schedules/{schedule_id}": Call("/v1/schedules/{schedule}"),
     "PUT /v1/schedules/{schedule_id}": Call(
@@ -132,6 +137,7 @@ class Estate:
     sink: str
     turn: str
     pull: str
+    report: str
     key_id: str
     canary: str
 
@@ -146,6 +152,7 @@ class Estate:
             "sink": self.sink,
             "turn": self.turn,
             "pull": self.pull,
+            "report": self.report,
             "key_id": self.key_id,
         }
 
@@ -180,8 +187,9 @@ def settle(door: Door, tenant: str) -> Estate:
         "/v1/kill-switches",
         json={"scope": "trigger", "id": canary, "on": True, "reason": canary},
     )
+    report = client.post("/v1/reports", json={}).json()["report_id"]
     key_id = door.key(tenant, "viewer").split("_")[1]
-    names = (account, decision, decision, schedule, sink, turn, pull, key_id)
+    names = (account, decision, decision, schedule, sink, turn, pull, report, key_id)
     return Estate(tenant, *names, canary)
 
 

@@ -13,6 +13,7 @@ from functools import partial
 from watchkeeper import telemetry
 from watchkeeper.actions.outside_topics import is_heard
 from watchkeeper.core import envelope
+from watchkeeper.core import milestones as rule
 from watchkeeper.core.ids import SYSTEM, TenantId
 from watchkeeper.core.reports import MANUAL, Report
 from watchkeeper.errors import CommitUnknown, Invalid, NotFound
@@ -22,6 +23,7 @@ from watchkeeper.moves import reporting
 from watchkeeper.moves.reporting import Ask
 from watchkeeper.store import milestones, reports, tallies, tenant_facts, tenants
 from watchkeeper.store.database import Database
+from watchkeeper.store.policies import Guess
 from watchkeeper.store.sinks import in_force
 from watchkeeper.store.tenant_facts import TenantFacts
 from watchkeeper.store.transaction import Tx
@@ -42,7 +44,7 @@ def heard_by(db: Database, registry: Registry) -> Hears:
 def generate_report(
     db: Database, tenant_id: TenantId, trigger: str = MANUAL, *, hears: Hears
 ) -> Report | None:
-    """Make a report and store it. None: the milestone has come to its end already."""
+    """Make a report and store it. None: of a milestone that is done, or not due (any more)."""
     refuse_nobody(tenant_id)
     try:
         count_ledger(db, tenant_id)
@@ -69,12 +71,12 @@ def _generated(db: Database, tenant_id: TenantId, ask: Ask) -> Report | None:
 
 
 def _generate(db: Database, tx: Tx, ask: Ask) -> Report | None:
-    if _is_done(tx, ask.trigger):
+    guess, facts = db.policies.exact(tx), facts_of(tx)
+    if not _is_wanted(tx, guess, facts, ask.trigger):
         return None
-    guess = db.policies.exact(tx)
-    report = reporting.draw_up(tx, guess, facts_of(tx), ask)
+    report = reporting.draw_up(tx, guess, facts, ask)
     tenant = tenants.lock(tx)
-    if _is_done(tx, ask.trigger):  # by somebody who was quicker to lock
+    if ask.trigger in milestones.marks(tx):  # by somebody who was quicker to lock
         return None
     reporting.store(tx, tenant, guess, ask, report)
     if ask.trigger != MANUAL:
@@ -120,8 +122,15 @@ def facts_of(tx: Tx) -> TenantFacts:
     return found
 
 
-def _is_done(tx: Tx, trigger: str) -> bool:
-    return trigger != MANUAL and trigger in milestones.marks(tx)
+def _is_wanted(tx: Tx, guess: Guess, facts: TenantFacts, trigger: str) -> bool:
+    """A milestone's report is made while its window is open, and once."""
+    if trigger == MANUAL:
+        return True
+    if facts.installed_at is None:
+        return False
+    age_us = tx.now - facts.installed_at
+    due = rule.due(guess.rules.reports.milestones, age_us, milestones.marks(tx))
+    return due is not None and due.name == trigger
 
 
 def _stored(db: Database, tenant_id: TenantId, report_id: str) -> Report | None:

@@ -111,6 +111,8 @@ def tick_milestones(
             return _not_due(tenant_id, verdict, missed)
         milestone = verdict.milestone.name
         report = generate_report(db, tenant_id, milestone, hears=hears)
+        if report is None:
+            db.retrying(partial(_plan_on, db, tenant_id, planned_at))
     except (Invalid, NotFound) as error:
         if milestone is None:
             return TickResult(tenant_id=tenant_id, outcome=Ticked.REFUSED, error=str(error))
@@ -146,6 +148,14 @@ def _look(
         if not isinstance(verdict, Due):
             reporting.plan(tx, guess, installed_at, anew=planned_at is not None)
         return verdict, tuple(one.name for one in missed)
+
+
+def _plan_on(db: Database, tenant_id: TenantId, planned_at: Instant | None) -> None:
+    """Somebody was quicker, or the window closed meanwhile: see to the next tick all the same."""
+    with db.begin(tenant_id) as tx:
+        tenants.lock(tx)
+        is_next = planned_at is not None and milestones.tick_at(tx) == planned_at
+        reporting.plan(tx, db.policies.exact(tx), facts_of(tx).installed_at, anew=is_next)
 
 
 def _not_due(tenant_id: TenantId, verdict: Verdict | None, missed: tuple[str, ...]) -> TickResult:
@@ -256,6 +266,18 @@ def _plan_anew(db: Database, tenant_id: TenantId, before: Instant) -> None:
         planned_at = milestones.tick_at(tx)
         is_lost = planned_at is not None and planned_at < before
         reporting.plan(tx, db.policies.exact(tx), facts_of(tx).installed_at, anew=is_lost)
+
+
+def incomplete(db: Database, tx: Tx) -> list[dict[str, object]]:
+    """A tick that is not planned for when the rules say, though they were asked last: then
+    something that is due would not come, or has come too often.
+    """
+    planned, guess = milestones.tick(tx), db.policies.exact(tx)
+    if planned is None or planned[1] != guess.version:
+        return []
+    done, states = milestones.marks(tx), milestones.states(tx)
+    due_at = rule.next_tick(guess.rules.reports, facts_of(tx).installed_at, done, states)
+    return [] if planned[0] == due_at else [{"planned_at": planned[0], "due_at": due_at}]
 
 
 def _tick_again(tx: Tx, lost: Sequence[Lost]) -> None:

@@ -1,6 +1,7 @@
 """A report as canonical JSON, and back: equal reports give equal text, and it loads back equal.
 
-The shape is that of the dataclasses themselves. Loading is strict: a field too many, too few or
+The shape is that of the dataclasses themselves, and what a report is known by stands at the top
+as well. Loading is strict: a field too many, too few or
 of another type is refused, so that nothing comes out of a stored report that was not put in.
 """
 
@@ -16,15 +17,25 @@ from watchkeeper.core.canonical import canonical_json
 from watchkeeper.core.reports import Report
 from watchkeeper.core.time import Instant, from_iso, to_iso
 
+KNOWN_BY = ("generated_at", "report_id", "tenant_id", "trigger")
+"""Fields of the header that stand at the top too."""
+
 
 def to_json(report: Report) -> str:
-    return canonical_json(to_plain(report))
+    plain = to_plain(report)
+    return canonical_json({**plain, **{name: plain["header"][name] for name in KNOWN_BY}})
 
 
 def from_json(text: str) -> Report:
     """Raises ValueError for anything but a report."""
     value = json.loads(text)
+    if not isinstance(value, dict):
+        raise ValueError("report: not an object")
+    said = {name: value.pop(name, None) for name in KNOWN_BY}
     report = _read(value, Report, "report")
+    for name, told in said.items():
+        if told != value["header"][name]:
+            raise ValueError(f"report.{name}: not that of its header")
     assert isinstance(report, Report)
     return report
 

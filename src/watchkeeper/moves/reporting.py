@@ -94,6 +94,7 @@ def store(tx: Tx, tenant: LockedTenant, guess: Guess, ask: Ask, report: Report) 
         known = milestones.states(tx).get(ask.trigger) or MilestoneState(ask.trigger)
         milestones.put(tx, rule.attempted(known, tx.now))
     data = {
+        **_bounds(guess, ask.trigger),
         "last_seq": report.header.last_entry.value,
         "trigger": ask.trigger,
         "window": [report.header.window.since, report.header.window.until],
@@ -102,6 +103,15 @@ def store(tx: Tx, tenant: LockedTenant, guess: Guess, ask: Ask, report: Report) 
     ledger.append_and_save(tx, tenant, [entry])
     if ask.is_heard:
         outbox.enqueue_plain(tx, [_news(tx, report)])
+
+
+def _bounds(guess: Guess, trigger: str) -> dict[str, int]:
+    """The window of a milestone, as ages: from, and to where it has an end."""
+    for milestone, end_us in rule.windows(guess.rules.reports.milestones):
+        if milestone.name == trigger:
+            end = {} if end_us is None else {"to_us": end_us}
+            return {"from_us": milestone.after_us, **end}
+    return {}
 
 
 def miss(tx: Tx, tenant: LockedTenant, guess: Guess, missed: tuple[Milestone, ...]) -> None:

@@ -31,6 +31,7 @@ _PUT = same(
     " last_error_at = excluded.last_error_at, backoff_until_at = excluded.backoff_until_at"
 )
 _TICK = same("select due_at from milestone_ticks where tenant_id = %s")
+_PLANNED = same("select due_at, policy_version from milestone_ticks where tenant_id = %s")
 _SET_TICK = same(
     "insert into milestone_ticks (tenant_id, due_at, policy_version) values (%s, %s, %s)"
     " on conflict (tenant_id) do update set due_at = excluded.due_at,"
@@ -80,6 +81,12 @@ def tick_at(tx: Tx) -> Instant | None:
     """When the tenant's next tick is due, as far as one is under way."""
     rows = tx.rows(_TICK, (tx.tenant_id,))
     return rows[0][0] if rows else None
+
+
+def tick(tx: Tx) -> tuple[Instant | None, int] | None:
+    """When the next tick is due, and by which version of the policy; None: it was never asked."""
+    rows = tx.rows(_PLANNED, (tx.tenant_id,))
+    return (rows[0][0], rows[0][1]) if rows else None
 
 
 def set_tick(tx: Tx, due_at: Instant | None, policy_version: int) -> None:
