@@ -84,15 +84,16 @@ def stacked_bars(
     entries = [entry for entry, total in zip(named, totals, strict=True) if total]
     left = tick_width(scale)
     marks, top = legend(entries, left, width) if len(parts) > 1 else ([], 0.0)
-    until = Instant(starts_at + bucket_us * max(1, size * columns))
-    frame = Frame(left, top + 8, width - 4, height - 22, starts_at, until)
+    until = Instant(starts_at + bucket_us * max(1, length))
+    frame = Frame(left, top + 8, width - 4, height - 22, starts_at, until, width)
 
     words = f"{to_iso(starts_at)} to {to_iso(until)}. " + _listed(parts, totals, unit)
     if not any(sums):
         marks += nothing(frame, words_for_nothing)
     else:
         marks += number_axis(frame, scale)[:-1]
-        marks += _columns(frame, parts, layers, scale.top, unit)
+        pitch = frame.width * size / length  # the last may hold fewer buckets: it is narrower
+        marks += _columns(frame, parts, layers, scale.top, unit, pitch)
         marks.append(base_line(frame))
     marks += time_axis(frame, label)
     return Drawing(width, height, title, words, tuple(marks))
@@ -117,12 +118,14 @@ def _columns(
     layers: Sequence[Sequence[Number]],
     top: float,
     unit: str,
+    pitch: float,
 ) -> list[Mark]:
-    pitch = frame.width / len(layers[0])
     gap = min(3.0, pitch * 0.2)
     marks: list[Mark] = []
     for n in range(len(layers[0])):
         floor = 0.0
+        x = frame.left + n * pitch
+        wide = min(pitch, frame.right - x) - gap
         for part, layer in zip(parts, layers, strict=True):
             if not layer[n]:
                 continue
@@ -131,9 +134,7 @@ def _columns(
             # Whatever is not zero is seen, if only as a hair.
             tall = max(0.6, frame.y(floor) - y)
             says = f"{part.label}: {exact(layer[n])} {unit}".rstrip()
-            marks.append(
-                Rect(frame.left + n * pitch + gap / 2, y, pitch - gap, tall, part.tone, says)
-            )
+            marks.append(Rect(x + gap / 2, y, max(0.3, wide), tall, part.tone, says))
             floor = ceiling
     return marks
 

@@ -16,7 +16,7 @@ from watchkeeper.charts.model import (
     Text,
     Tone,
 )
-from watchkeeper.charts.scale import NumberScale, TimeLabel, clipped, short, text_width, time_ticks
+from watchkeeper.charts.scale import NumberScale, TimeLabel, clipped, text_width, time_ticks
 from watchkeeper.core.time import Instant
 
 SMALL = TEXT_HEIGHTS[Size.SMALL]
@@ -35,6 +35,7 @@ class Frame:
     bottom: float
     since: Instant
     until: Instant
+    edge: float  # how far to the right words may reach
 
     @property
     def width(self) -> float:
@@ -55,17 +56,17 @@ class Frame:
 
 def tick_width(scale: NumberScale) -> float:
     """Wide enough for its numbers, and the same for most charts, so that they stand in line."""
-    return max(36.0, max(text_width(short(tick), SMALL) for tick in scale.ticks) + 8)
+    return max(36.0, max(text_width(words, SMALL) for words in scale.words) + 8)
 
 
 def number_axis(frame: Frame, scale: NumberScale) -> list[Mark]:
     """Hair lines across, their numbers to the left; the lowest line is the axis itself."""
     marks: list[Mark] = []
-    for tick in scale.ticks:
+    for tick, words in zip(scale.ticks, scale.words, strict=True):
         y = frame.y(scale.share(tick))
         if tick:
             marks.append(Path(((frame.left, y), (frame.right, y)), Tone.GRID, Stroke.HAIR))
-        marks.append(Text(frame.left - 6, y + 3.5, short(tick), anchor=Anchor.END))
+        marks.append(Text(frame.left - 6, y + 3.5, words, anchor=Anchor.END))
     marks.append(base_line(frame))
     return marks
 
@@ -81,14 +82,15 @@ def time_axis(frame: Frame, label: TimeLabel, *, wanted: int | None = None) -> l
         frame.since, frame.until, wanted=wanted or max(2, int(frame.width / 80))
     )
     marks: list[Mark] = []
-    free_from = frame.left - 40.0
+    free_from = 0.0
     for at in ticks:
         x, words = frame.x(at), label(at, step)
         half = text_width(words, SMALL) / 2
         marks.append(Path(((x, frame.bottom), (x, frame.bottom + 4)), Tone.AXIS, Stroke.HAIR))
-        if x - half >= free_from:
-            marks.append(Text(x, frame.bottom + 16, words, anchor=Anchor.MIDDLE))
-            free_from = x + half + 6
+        middle = min(x, frame.edge - half)  # a word at the edge is moved in, not cut off
+        if middle - half >= free_from:
+            marks.append(Text(middle, frame.bottom + 16, words, anchor=Anchor.MIDDLE))
+            free_from = middle + half + 6
     return marks
 
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from watchkeeper.charts.bars import NOTHING
 from watchkeeper.charts.frame import SMALL, Frame, nothing, number_axis, tick_width, time_axis
-from watchkeeper.charts.model import Dot, Drawing, Mark, Path, Stroke, Text, Tone
+from watchkeeper.charts.model import Anchor, Dot, Drawing, Mark, Path, Stroke, Text, Tone
 from watchkeeper.charts.scale import (
     Number,
     NumberScale,
@@ -53,8 +53,9 @@ def budget_line(
     numbers = (*values, *ahead, *level)
     whole = all(isinstance(value, int) for value in numbers)
     scale = number_scale(max(numbers, default=0), is_whole=whole)
-    end = text_width(short(values[-1]), SMALL) + 12 if values else 8
-    frame = Frame(tick_width(scale), 14, width - end, height - 22, since, until)
+    ends = [text_width(short(run[-1]), SMALL) + 12 for run in (values, ahead) if run]
+    right = width - max(ends, default=8)
+    frame = Frame(tick_width(scale), 14, right, height - 22, since, until, width)
     marks: list[Mark] = []
     if not values and budget is None:
         marks += nothing(frame, words_for_nothing)
@@ -65,9 +66,8 @@ def budget_line(
         if budget is not None:
             marks += _level(frame, scale.share(budget), f"budget {short(budget)}")
         if projection:
-            joined = [*points[-1:], *projection]
-            marks.append(Path(_placed(frame, joined, scale), Tone.BLUE, Stroke.DASH))
-        marks += _line_with_end(line, values, unit)
+            marks += _ahead(_placed(frame, [*points[-1:], *projection], scale), ahead[-1])
+        marks += _line_with_end(line, values, unit, is_last=not projection)
     marks += time_axis(frame, label)
     words = _said(points, budget, projection, unit)
     return Drawing(width, height, title, words, tuple(marks))
@@ -93,13 +93,22 @@ def _level(frame: Frame, share: float, words: str) -> list[Mark]:
     ]
 
 
-def _line_with_end(line: Line, values: Sequence[Number], unit: str) -> list[Mark]:
+def _ahead(line: Line, value: Number) -> list[Mark]:
+    x, y = line[-1]
+    return [Path(line, Tone.BLUE, Stroke.DASH), Text(x + 6, y + 3.5, short(value))]
+
+
+def _line_with_end(line: Line, values: Sequence[Number], unit: str, *, is_last: bool) -> list[Mark]:
+    """The line, and its last value where nothing else is drawn."""
     if not line:
         return []
     x, y = line[-1]
     marks: list[Mark] = [Path(line, Tone.BLUE)] if len(line) > 1 else []
     marks.append(Dot(x, y, 2.5, Tone.BLUE, f"{exact(values[-1])} {unit}".rstrip()))
-    marks.append(Text(x + 6, y + 3.5, short(values[-1]), Tone.INK))
+    if is_last:
+        marks.append(Text(x + 6, y + 3.5, short(values[-1]), Tone.INK))
+    else:
+        marks.append(Text(x - 5, y - 6, short(values[-1]), Tone.INK, Anchor.END))
     return marks
 
 
@@ -131,7 +140,7 @@ def sparkline(
     """The run of a number without axes; its last value has a dot."""
     checked(values)
     points = thinned([(Instant(n), value) for n, value in enumerate(values)], SPARK_POINTS_MAX)
-    frame = Frame(3, 4, width - 4, height - 4, Instant(0), Instant(max(1, len(values) - 1)))
+    frame = Frame(3, 4, width - 4, height - 4, Instant(0), Instant(max(1, len(values) - 1)), width)
     top = max((value for _, value in points), default=0) or 1
     line = tuple((frame.x(at), frame.y(value / top)) for at, value in points)
     if len(line) == 1:

@@ -20,6 +20,8 @@ TimeLabel: TypeAlias = Callable[[Instant, int], str]
 """A moment and the distance between ticks, in microseconds, to what stands at the axis."""
 
 DRAWABLE_MAX = 1e300
+SEEN_MIN = 1e-12
+"""A chart of nothing larger than this is a chart of zeros."""
 TICKS_MAX = 12
 _MONTH = 30 * DAY
 _STEPS = (
@@ -50,12 +52,24 @@ class NumberScale:
     top: float
     ticks: tuple[float, ...]
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The ticks as they stand at the axis, all in the same thousands."""
+        fits = (n for n in range(len(_SUFFIXES)) if self.top / 1000**n < 10_000)
+        power = next(fits, None)
+        if power is None:
+            return tuple(f"{tick:.3g}" if tick else "0" for tick in self.ticks)
+        if power and self.top >= 1000 ** (power + 1) and power + 1 < len(_SUFFIXES):
+            power += 1
+        divided = ((tick, tick / 1000**power) for tick in self.ticks)
+        return tuple(f"{one:,.6g}{_SUFFIXES[power]}" if tick else "0" for tick, one in divided)
+
     def share(self, value: Number) -> float:
         return min(1.0, value / self.top)
 
 
 def number_scale(largest: Number, *, wanted: int = 4, is_whole: bool = True) -> NumberScale:
-    if largest <= 0:
+    if largest < SEEN_MIN:
         return NumberScale(1.0, (0.0,))
     step = _nice(largest / wanted)
     if is_whole:
@@ -66,8 +80,6 @@ def number_scale(largest: Number, *, wanted: int = 4, is_whole: bool = True) -> 
 
 def _nice(rough: float) -> float:
     """The smallest of 1, 2, 5 times a power of ten that is at least `rough`."""
-    if rough < 1e-300:
-        return 1e-300
     power = math.floor(math.log10(rough))
     base = float(f"1e{power}")
     for factor in (1, 2, 5, 10):
@@ -171,7 +183,7 @@ def _share(char: str) -> float:
         return 0.88
     if not char.isascii() and unicodedata.east_asian_width(char) in "WF":
         return 1.0
-    return 0.64 if char.isupper() else 0.56
+    return 0.66 if char.isupper() else 0.59
 
 
 def clipped(text: str, width: float, height: float) -> str:

@@ -60,7 +60,7 @@ def step_timeline(
     left = min(widest + 12, width * 0.35)
     hidden = len(lanes) - len(shown)
     rows = max(1, len(shown)) + bool(hidden)
-    frame = Frame(left, 4, width - 8, 4 + rows * LANE, since, until)
+    frame = Frame(left, 4, width - 8, 4 + rows * LANE, since, until, width)
     marks: list[Mark] = []
     for n, lane in enumerate(shown):
         y = frame.top + n * LANE
