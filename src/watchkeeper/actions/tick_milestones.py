@@ -88,7 +88,7 @@ def register_milestones(registry: Registry, db: Database) -> None:
 
 def tick_message(db: Database, message: Message, *, hears: Hears) -> TickResult:
     try:
-        planned_at = Instant(loads(message.payload)["due_at"])
+        planned_at = Instant(int(loads(message.payload)["due_at"]))
     except Exception as error:
         return _failed(message.tenant_id, None, error, is_recorded=True)
     return tick_milestones(db, message.tenant_id, planned_at, hears=hears)

@@ -143,10 +143,11 @@ class Counted(NamedTuple):
 def count_slice(tx: Tx, most: int = SLICE) -> Counted:
     """Count the next entries of the tenant's ledger; whoever else does so waits meanwhile."""
     tenant_id = tx.tenant_id
+    if not tx.rows(_LAST, (tenant_id,)):
+        return Counted(0, True)  # there is no such tenant
     tx.run(_START, (tenant_id,))
     [(place,)] = tx.rows(_HOLD, (tenant_id,))
-    rows = tx.rows(_LAST, (tenant_id,))
-    last = rows[0][0] if rows else 0
+    [(last,)] = tx.rows(_LAST, (tenant_id,))  # as it is after the wait
     until = min(last, place + most)
     if until > place:
         tx.run(_FOLD, (tenant_id, tenant_id, place, until))
