@@ -9,7 +9,7 @@ from typing import Any
 
 import watchkeeper
 from tools.markdown import block, page, table, words
-from watchkeeper import errors, perceive_results, results, turn_results
+from watchkeeper import errors, perceive_results, report_results, results, turn_results
 from watchkeeper.app import App, Clock
 from watchkeeper.cli.endings import ending_of
 from watchkeeper.core import envelope
@@ -179,6 +179,8 @@ def python_page() -> str:
     parts.append(_class("ScheduledPull (its `job`)", perceive_results.ScheduledPull))
     parts.append(_class("PullBudget (from `app.pull_budget`)", perceive_results.PullBudget))
     parts.append(_class("Heat (from `app.heat`)", perceive_results.Heat))
+    parts.append(_class("ReportSummary (from `app.reports`)", report_results.ReportSummary))
+    parts.append(_class("MilestoneView (from `app.milestones`)", report_results.MilestoneView))
     parts.append(_class("Turn (from `app.reserve_turn` and `app.turn`)", turn_results.Turn))
     parts.append(_class("Settlement (from `app.finalize_turn`)", turn_results.Settlement))
     parts.append(_class("QuotaBucket (from `app.quota`)", turn_results.QuotaBucket))

@@ -31,7 +31,7 @@ from watchkeeper.actions.tick_milestones import (
 from watchkeeper.core.ids import SYSTEM, TenantId
 from watchkeeper.core.time import HOUR, MINUTE, SECOND, Instant
 from watchkeeper.moves import reporting
-from watchkeeper.store.database import Database, open_database
+from watchkeeper.store.database import open_database
 
 NOBODY: Callable[[str], bool] = lambda _tenant: False  # noqa: E731
 MANY = 8

@@ -2,7 +2,7 @@
 
 A route that is missing here fails them, so that a new one cannot go untested. A value in braces is
 an identifier that belongs to the tenant: `{account}`, `{decision}`, `{message}`, `{schedule}`,
-`{sink}`, `{turn}`, `{pull}`, `{report}`, `{key_id}`, `{tenant}`. The connector `crm` is everybody's.
+`{sink}`, `{turn}`, `{pull}`, `{report}`, `{key_id}`, `{tenant}`. The connector `crm` is for all.
 """
 
 from dataclasses import dataclass, field
