@@ -12,8 +12,9 @@ from __future__ import annotations
 import functools
 import importlib
 import io
+import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from watchkeeper.errors import Unavailable
@@ -25,6 +26,7 @@ UNITS = 1000
 """Of an em, in every face: they are scaled to it."""
 
 
+LETTERS_PER_EM = 8
 THOUSANDS_GAP = 0.12
 """Between groups of three digits, as a share of the text's height."""
 
@@ -76,23 +78,30 @@ class Fonts:
     bold: Any
     plain: dict[str, Any]  # reportlab fonts by name
     have: list[frozenset[int]]
+    _faces: dict[str, int] = field(default_factory=dict)
+    _advances: dict[tuple[int, str], tuple[int, float]] = field(default_factory=dict)
 
     def shown(self, text: str) -> str:
         return shown(text, lambda char: self.face_of(char) >= 0)
 
     def face_of(self, char: str) -> int:
-        code = ord(char)
-        return next((n for n, have in enumerate(self.have) if code in have), -1)
+        """The first face that has it; -1 where none has."""
+        found = self._faces.get(char)
+        if found is None:
+            code = ord(char)
+            found = next((n for n, have in enumerate(self.have) if code in have), -1)
+            self._faces[char] = found
+        return found
 
     def is_plain(self, line: str) -> bool:
-        first = self.have[0]
-        return all(ord(char) in first and not needs_shaping(char) for char in line)
+        return all(self.face_of(char) == 0 and not needs_shaping(char) for char in line)
 
     def width(self, line: str, height: float, *, is_bold: bool = False) -> float:
-        if self.is_plain(line):
-            natural = self.plain[BOLD if is_bold else REGULAR].stringWidth(line, height)
-            return float(natural + (len(thousands(line)) - 1) * height * THOUSANDS_GAP)
-        return self.outlined(line, is_bold=is_bold).width * height / UNITS
+        if any(map(needs_shaping, line)):
+            return self.outlined(line, is_bold=is_bold).width * height / UNITS
+        natural = sum(self._alone(char, is_bold)[2] for char in line)
+        gaps = (len(thousands(line)) - 1) * THOUSANDS_GAP
+        return (natural / UNITS + gaps) * height
 
     def outlined(self, line: str, *, is_bold: bool = False) -> Outlined:
         """The glyphs of a line from left to right as they are seen."""
@@ -100,26 +109,47 @@ class Fonts:
         placed: list[tuple[Run, float, float]] = []
         x = 0.0
         for run in runs_of(line, lambda char: max(0, self.face_of(char))):
-            font = self.bold if is_bold and run.face == 0 else self.faces[run.face]
-            face = -1 if is_bold and run.face == 0 else run.face
-            buffer = self.shaper.Buffer()
-            buffer.add_str(run.text)
-            buffer.guess_segment_properties()
-            buffer.direction = "rtl" if run.is_rtl else "ltr"
-            self.shaper.shape(font, buffer)
             began = x
-            for info, place in zip(buffer.glyph_infos, buffer.glyph_positions, strict=True):
-                glyphs.append(Glyph(face, info.codepoint, x + place.x_offset, place.y_offset))
-                x += place.x_advance
+            for face, number, dx, dy, advance in self._glyphs(run, is_bold):
+                glyphs.append(Glyph(face, number, x + dx, dy))
+                x += advance
             placed.append((run, began, x - began))
         placed.sort(key=lambda one: one[0].start)
         return Outlined(tuple(glyphs), tuple(placed), x)
 
+    def _glyphs(self, run: Run, is_bold: bool) -> Iterator[tuple[int, int, float, float, float]]:
+        if not run.is_rtl and not any(map(needs_shaping, run.text)):
+            for char in run.text:
+                face, number, advance = self._alone(char, is_bold)
+                yield face, number, 0.0, 0.0, advance
+            return
+        face = -1 if is_bold and run.face == 0 else run.face
+        buffer = self.shaper.Buffer()
+        buffer.add_str(run.text)
+        buffer.guess_segment_properties()
+        buffer.direction = "rtl" if run.is_rtl else "ltr"
+        self.shaper.shape(self._font(face), buffer)
+        for info, place in zip(buffer.glyph_infos, buffer.glyph_positions, strict=True):
+            yield face, info.codepoint, place.x_offset, place.y_offset, place.x_advance
+
+    def _alone(self, char: str, is_bold: bool) -> tuple[int, int, float]:
+        """A character that does not care for its neighbours: its face, glyph and width."""
+        face = max(0, self.face_of(char))
+        face = -1 if is_bold and face == 0 else face
+        found = self._advances.get((face, char))
+        if found is None:
+            font = self._font(face)
+            number = font.get_nominal_glyph(ord(char)) or 0
+            found = self._advances[face, char] = number, font.get_glyph_h_advance(number)
+        return face, *found
+
+    def _font(self, face: int) -> Any:
+        return self.bold if face < 0 else self.faces[face]
+
     def outline(self, glyph: Glyph) -> list[tuple[str, tuple[float, ...]]]:
         """The strokes of a glyph: moves, lines, curves."""
-        font = self.bold if glyph.face < 0 else self.faces[glyph.face]
         pen = _Pen()
-        font.draw_glyph_with_pen(glyph.number, pen)
+        self._font(glyph.face).draw_glyph_with_pen(glyph.number, pen)
         return pen.strokes
 
     def wrapped(
@@ -139,8 +169,14 @@ class Fonts:
         return [*lines, line.rstrip()] if line or not lines else lines
 
     def _broken(self, word: str, width: float, height: float, is_bold: bool) -> Iterator[str]:
-        while self.width(word.rstrip(), height, is_bold=is_bold) > width and len(word) > 1:
-            low, high = 1, min(len(word) - 1, 1 + int(8 * width / height))
+        """Beginnings that fit, then the rest. A mark is not parted from its letter."""
+        most = 1 + int(
+            LETTERS_PER_EM * width / height
+        )  # no line holds more, so no more is measured
+        while word and (
+            len(word) > most or self.width(word.rstrip(), height, is_bold=is_bold) > width
+        ):
+            low, high = 1, min(len(word), most)
             while low < high:  # the longest beginning that fits
                 middle = (low + high + 1) // 2
                 if self.width(word[:middle], height, is_bold=is_bold) <= width:
@@ -148,15 +184,12 @@ class Fonts:
                 else:
                     high = middle - 1
             cut = low
-            while cut > 1 and needs_shaping(word[cut]) and _is_mark(word[cut]):
+            while cut > 1 and cut < len(word) and unicodedata.category(word[cut])[0] == "M":
                 cut -= 1
+            cut = cut if cut > 1 else low
             yield word[:cut]
             word = word[cut:]
         yield word
-
-
-def _is_mark(char: str) -> bool:
-    return not char.isalnum() and not char.isspace()
 
 
 def _words(text: str) -> Iterator[str]:

@@ -60,6 +60,7 @@ class Pen:
     """Writes and draws on a canvas of reportlab, in any script."""
 
     canvas: Any
+    pdfdoc: Any  # reportlab's module of what a PDF is made of
     fonts: Fonts
     _known: set[str] = field(default_factory=set)
 
@@ -118,16 +119,19 @@ class Pen:
         name = f"glyph-{glyph.face + 1}-{glyph.number}"
         if name not in self._known:
             self._known.add(name)
-            self.canvas.beginForm(name, -2 * UNITS, -2 * UNITS, 4 * UNITS, 3 * UNITS)
             path = self.canvas.beginPath()
             for kind, numbers in self.fonts.outline(glyph):
                 getattr(path, kind)(*numbers)
-            self.canvas.drawPath(path, stroke=0, fill=1, fillMode=1)
-            self.canvas.endForm()
-        self.canvas.saveState()
-        self.canvas.transform(scale, 0, 0, scale, x, y)
+            # Without the fonts of the page, which an outline does not use: readers of text would
+            # look through them all at each letter.
+            form = self.pdfdoc.PDFFormXObject(-2 * UNITS, -2 * UNITS, 4 * UNITS, 3 * UNITS)
+            form.setStreamList([path.getCode(), "f"])
+            form.compression = 1
+            form.Resources = self.pdfdoc.PDFDictionary()
+            self.canvas._doc.addForm(name, form)
+        self.canvas.addLiteral(f"q {scale:.6f} 0 0 {scale:.6f} {x:.3f} {y:.3f} cm")
         self.canvas.doForm(name)
-        self.canvas.restoreState()
+        self.canvas.addLiteral("Q")
 
     def rule(self, x: float, y: float, right: float, tone: Tone, thick: float = 0.5) -> None:
         self.canvas.setStrokeColorRGB(*rgb(tone))
@@ -279,7 +283,7 @@ def written(
         canvas.setSubject(subject)
         canvas.setAuthor("Watchkeeper")
         canvas.setCreator("Watchkeeper")
-        pen = Pen(canvas, flow.fonts)
+        pen = Pen(canvas, need("reportlab.pdfbase.pdfdoc"), flow.fonts)
         for number, inks in enumerate(flow.pages, start=1):
             frame(pen, number, len(flow.pages))
             for ink in inks:
