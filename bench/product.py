@@ -189,8 +189,18 @@ class Reporter:
         self.db: Database = open_database(url)
         with self.db.begin(TENANT) as tx:
             tx.run(
-                same("update tenants set ledger_seq = %s, installed_at = %s where tenant_id = %s"),
-                (entries, tx.now - 86_400_000_000, TENANT),
+                same("update tenants set ledger_seq = %s where tenant_id = %s"), (entries, TENANT)
+            )
+
+    def install(self, minutes_later: int) -> None:
+        """The tenant was installed with its first entry, or so much later."""
+        with self.db.begin(TENANT) as tx:
+            tx.run(
+                same(
+                    "update tenants set installed_at = %s + (select min(at) from ledger"
+                    " where tenant_id = %s and seq < 1000) where tenant_id = %s"
+                ),
+                (minutes_later * 60_000_000, TENANT, TENANT),
             )
 
     def count(self) -> None:

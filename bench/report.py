@@ -2,7 +2,8 @@
 
 The ledger is filled behind the product's back, a day long. Counting it from nothing is what a
 database does once that had no counts before; a report of a counted ledger is what everybody else
-waits for. Beside it stands one statement that groups the same entries.
+waits for. A window that begins within an hour has that hour counted again. Beside it stands one
+statement that groups the same entries.
 """
 
 import statistics
@@ -18,6 +19,8 @@ from tests.postgres import LOGIN, Server
 
 GOAL_SECONDS = 1.0
 FILLED_AT_ONCE = 250_000
+SAMPLES = 4
+"""Reports in a round."""
 
 
 def report(settings: Settings) -> str:
@@ -30,23 +33,34 @@ def report(settings: Settings) -> str:
         settings.tell(f"report: one scan takes {scan:.1f} s")
         first = _seconds(reporter.count)
         settings.tell(f"report: counting takes {first:.1f} s")
-        times = []
-        for number in range(settings.rounds * 4):
-            times.append(_seconds(reporter.report))
-            settings.tell(f"report, {number + 1}: {times[-1] * 1000:.0f} ms")
-        assert reporter.report() >= settings.entries * 0.99
+        reporter.install(0)
+        whole = _sampled(reporter, settings)
+        reporter.install(30)
+        cut = _sampled(reporter, settings)
         reporter.close()
-    took = statistics.median(times)
     row = [
         f"{settings.entries:,} entries",
-        f"{took * 1000:,.0f} ms [{min(times) * 1000:,.0f}..{max(times) * 1000:,.0f}]",
+        _shown(whole),
         f"<= {GOAL_SECONDS:.0f} s",
-        met(took <= GOAL_SECONDS),
+        met(statistics.median(whole) <= GOAL_SECONDS),
+        _shown(cut),
         f"{scan:.1f} s",
         f"{settings.entries / first:,.0f}/s",
     ]
-    header = ["ledger", "a report", "goal", "met", "one scan of the ledger", "counted at first"]
+    header = ["ledger", "a report", "goal", "met", "cutting an hour", "one scan", "first counted"]
     return f"### Reports\n\n{table(header, [row])}\n"
+
+
+def _sampled(reporter: product.Reporter, settings: Settings) -> list[float]:
+    times = [_seconds(reporter.report) for _ in range(settings.rounds * SAMPLES)]
+    settings.tell(f"report: {', '.join(f'{one * 1000:.0f} ms' for one in times)}")
+    return times
+
+
+def _shown(times: list[float]) -> str:
+    shown = (statistics.median(times), min(times), max(times))
+    middle, least, most = (f"{one * 1000:,.0f}" for one in shown)
+    return f"{middle} ms [{least}..{most}]"
 
 
 def _filled(server: Server, settings: Settings) -> str:

@@ -74,15 +74,15 @@ def _generate(db: Database, tx: Tx, ask: Ask) -> Report | None:
     guess, facts = db.policies.exact(tx), facts_of(tx)
     if not _is_wanted(tx, guess, facts, ask.trigger):
         return None
-    report = reporting.draw_up(tx, guess, facts, ask)
+    drawn = reporting.draw_up(tx, guess, facts, ask)
     tenant = tenants.lock(tx)
     if ask.trigger in milestones.marks(tx):  # by somebody who was quicker to lock
         return None
-    reporting.store(tx, tenant, guess, ask, report)
+    reporting.store(tx, tenant, guess, ask, drawn)
     if ask.trigger != MANUAL:
         reporting.plan(tx, guess, facts_of(tx).installed_at, anew=True)
     tx.after_commit.append(partial(_count, ask.trigger))
-    return report
+    return drawn.report
 
 
 def count_ledger(db: Database, tenant_id: TenantId, slices_max: int = SLICES_MAX) -> None:

@@ -7,6 +7,7 @@ of another type is refused, so that nothing comes out of a stored report that wa
 
 from __future__ import annotations
 
+import functools
 import json
 from dataclasses import fields, is_dataclass
 from enum import StrEnum
@@ -43,13 +44,19 @@ def from_json(text: str) -> Report:
 def to_plain(value: Any) -> Any:
     """Dicts, lists, strings and whole numbers; moments in ISO 8601."""
     if is_dataclass(value):
-        hints = get_type_hints(type(value))
+        kind: Any = type(value)
+        hints = _hints(kind)
         return {
             one.name: _plain(getattr(value, one.name), hints[one.name]) for one in fields(value)
         }
     if isinstance(value, tuple):
         return [to_plain(one) for one in value]
     return str(value) if isinstance(value, StrEnum) else value
+
+
+@functools.cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
 
 
 def _plain(value: Any, hint: Any) -> Any:
@@ -101,5 +108,5 @@ def _read_fields(value: Any, kind: Any, place: str) -> Any:
     names = {one.name for one in fields(kind)}
     for name in sorted(value.keys() ^ names):
         raise ValueError(f"{place}.{name}: {'missing' if name in names else 'not known'}")
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     return kind(**{name: _read(value[name], hints[name], f"{place}.{name}") for name in value})

@@ -44,8 +44,15 @@ class Ask(NamedTuple):
     is_heard: bool
 
 
-def draw_up(tx: Tx, guess: Guess, tenant: TenantFacts, ask: Ask) -> Report:
-    """Count and put into words; nothing of it is written yet but how far was counted."""
+class Drawn(NamedTuple):
+    """A report that was checked, and its document."""
+
+    report: Report
+    document: str
+
+
+def draw_up(tx: Tx, guess: Guess, tenant: TenantFacts, ask: Ask) -> Drawn:
+    """Count, put into words, check; nothing of it is written yet but how far was counted."""
     while not (counted := tallies.count_slice(tx)).is_all:
         pass
     window, begins = _window(tx, tenant)
@@ -64,7 +71,9 @@ def draw_up(tx: Tx, guess: Guess, tenant: TenantFacts, ask: Ask) -> Report:
         tallies=tallies.within(tx, window),
         delivered=tallies.delivered(tx, window),
     )
-    return build(facts)
+    report = build(facts)
+    refuse_unfit(report)
+    return Drawn(report, to_json(report))
 
 
 def _window(tx: Tx, tenant: TenantFacts) -> tuple[Window, str]:
@@ -84,11 +93,10 @@ def refuse_unfit(report: Report) -> None:
         raise Conflict(f"the report is refused: {'; '.join(found[:PROBLEMS_MAX])}{more}")
 
 
-def store(tx: Tx, tenant: LockedTenant, guess: Guess, ask: Ask, report: Report) -> None:
+def store(tx: Tx, tenant: LockedTenant, guess: Guess, ask: Ask, drawn: Drawn) -> None:
     """The report, its marker, its line in the ledger, and the news. The tenant is locked."""
-    refuse_unfit(report)
-    document = to_json(report)
-    reports.add(tx, report, document)
+    report = drawn.report
+    reports.add(tx, report, drawn.document)
     if ask.trigger != MANUAL:
         milestones.mark(tx, ask.trigger, Outcome.GENERATED, ask.report_id)
         known = milestones.states(tx).get(ask.trigger) or MilestoneState(ask.trigger)
