@@ -35,7 +35,7 @@ def duration(seconds: int) -> str:
     return f"{seconds} seconds"
 
 
-def charts(report: Report, *, width: float = 640, height: float = 170) -> tuple[ReportChart, ...]:
+def charts(report: Report, *, width: float = 640, height: float = 150) -> tuple[ReportChart, ...]:
     """In the order in which the report has them."""
     grouped: dict[tuple[str, int, int, int], list[Series]] = {}
     for one in report.series:

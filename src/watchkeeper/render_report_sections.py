@@ -269,7 +269,8 @@ class Sections:
                 cells.append(Cell(line.detail or "", BODY))
             if has_name:
                 cells.append(Cell("" if line.name is None else quoted(line.name), BODY))
-            cells.append(Cell("", BODY, bar=max(0, line.count.value) / largest, tone=tone))
+            share = max(0, line.count.value) / largest if len(lines) > 1 else 0.0
+            cells.append(Cell("", BODY, bar=share, tone=tone))
             self.flow.row([*cells, self._number(line.count)], edges)
 
     def _forecast(self) -> None:
