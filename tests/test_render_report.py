@@ -24,6 +24,7 @@ from tests.rendered import (
     squeezed,
     text_of,
 )
+from tests.reporting import example
 from watchkeeper.core.report_json import to_plain
 from watchkeeper.core.reports import Count, Report, Series
 from watchkeeper.core.time import to_iso
@@ -70,8 +71,8 @@ def assert_all_is_there(one: Report, data: bytes, fonts: Fonts) -> None:
 
 @pytest.mark.parametrize(
     "one",
-    [report(), report(forecast=NOT_ENOUGH), emptied(report(forecast=NOT_ENOUGH))],
-    ids=["with a forecast", "without enough for one", "empty"],
+    [report(), report(forecast=NOT_ENOUGH), emptied(report(forecast=NOT_ENOUGH)), example()],
+    ids=["with a forecast", "without enough for one", "empty", "as it is counted"],
 )
 def test_every_text_and_number_of_the_json_is_in_the_pdf(one: Report, fonts: Fonts) -> None:
     assert_all_is_there(one, pdf(one), fonts)

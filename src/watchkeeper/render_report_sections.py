@@ -258,13 +258,15 @@ class Sections:
         """A breakdown: label, detail and name as far as there are any, a bar, the count."""
         has_detail = any(line.detail is not None for line in lines)
         has_name = any(line.name is not None for line in lines)
-        shares = [0.26, *([0.24] if has_detail else []), *([0.24] if has_name else [])]
+        has_squares = all(has_meaning(line.label) for line in lines)
+        wide = 0.24 if has_name else 0.32
+        shares = [0.26, *([wide] if has_detail else []), *([0.24] if has_name else [])]
         bar = 1 - sum(shares) - 0.15
         edges = _edges((*shares, bar, 0.15), left)
         largest = max(line.count.value for line in lines) or 1
         for line in lines:
             tone = tone_of(line.label)
-            cells = [Cell(line.label, BODY, tone=tone if has_meaning(line.label) else None)]
+            cells = [Cell(line.label, BODY, tone=tone if has_squares else None)]
             if has_detail:
                 cells.append(Cell(line.detail or "", BODY))
             if has_name:
