@@ -23,6 +23,7 @@ from watchkeeper.core.pulls import PullReason
 from watchkeeper.core.time import SECOND
 from watchkeeper.core.turns import USAGE_SNAPSHOT
 from watchkeeper.http.problems import STATUS
+from watchkeeper.moves import reporting
 from watchkeeper.moves.heat import ON_SIGNAL, SWEEP, TICK
 from watchkeeper.moves.pulls import PULL_REQUESTED
 from watchkeeper.settings import ADMIN_KEY_LENGTH_MIN, PREFIX, Settings
@@ -53,6 +54,8 @@ TOPICS = {
     TICK: "The next due pulls of a tenant.",
     ON_SIGNAL: "A signal of an account that is pulled whenever it says something.",
     SWEEP: "The next accounts of a tenant whose heat is brought up to date.",
+    reporting.TICK: "A tenant's next milestone, for which a report may be due.",
+    envelope.REPORT_GENERATED: "Tells whoever listens that a report was stored.",
     USAGE_SNAPSHOT: "What a turn used and was charged, for billing. Namespace `mini-chat`.",
     envelope.MESSAGE_DEAD: "Tells whoever listens that a message is dead.",
 }
