@@ -25,6 +25,7 @@ BENCHMARKS = {
     "sweep": ("bench.perceive", "sweep"),
     "pulls": ("bench.perceive", "pulls"),
     "plans": ("bench.plans", "plans"),
+    "report": ("bench.report", "report"),
 }
 
 

@@ -12,6 +12,7 @@ from watchkeeper.actions.admit import Admission
 from watchkeeper.actions.create_tenant import create_tenant
 from watchkeeper.actions.deliver_messages import exchange
 from watchkeeper.actions.fire_triggers import fire_triggers
+from watchkeeper.actions.generate_report import count_ledger, generate_report
 from watchkeeper.actions.set_connector import register_connector
 from watchkeeper.actions.set_pull_budget import set_pull_budget
 from watchkeeper.actions.sweep_heat import sweep_slice
@@ -100,6 +101,30 @@ FILL_PULLS = f"""insert into next_pulls (tenant_id, account_id, connector_id, ti
     select '{TENANT}', 'acct-' || lpad(i::text, 9, '0'), 'crm', i %% 3, {_AT} + i, {_AT} + i,
         {_AT} + 360000000000, null from generate_series(1, %(count)s) i"""
 
+# A day of a busy tenant: mostly verdicts, some runs, pulls, turns; one statement for a part of it.
+FILL_LEDGER = f"""insert into ledger (tenant_id, seq, entry_id, at, stage, kind, subject,
+        policy_version, trigger_type, result, reason, data)
+    select '{TENANT}', i, gen_random_uuid(), {_AT} - 86400000000 + i * 86400000000 / %(count)s,
+        'decide', (array['verdict', 'run.ended', 'pull.decided', 'pull.ended', 'turn.settled'])[k],
+        'acct-' || i %% 10000, 1, case when k = 1 then 'SIGNAL_ARRIVED' end,
+        (array['ALLOW', 'SUCCEEDED', 'SCHEDULED', 'SUCCEEDED', 'completed'])[k],
+        case when k = 1 and i %% 3 = 0 then 'COOLDOWN' end,
+        (case when k < 3 then '{{"engine":1,"event":{{"account_id":"acct-' || i
+            || '","idempotency_key":"key-' || i || '","signal_id":"signal-' || i
+            || '"}},"now":1893456000000000,"policy":{{"hash":"'
+            || repeat('0', 64) || '","version":1}},"verdict":{{"result":"ALLOW"}}}}'
+        else '{{"connector_id":"crm-' || i %% 5 || '","units":3,"signals":2,"charged_micro":1500}}'
+        end)::json
+    from (select i, case when i %% 100 < 70 then 1 else 2 + i %% 4 end as k
+        from generate_series(%(start)s::bigint, %(end)s) i) x"""
+# The same questions asked of the entries themselves, as somebody would without counts.
+SCAN_LEDGER = f"""select at / 3600000000, kind, result, reason,
+        case when kind like 'pull.%%' then data ->> 'connector_id' end, count(*),
+        sum(case when kind = 'turn.settled' then (data ->> 'charged_micro')::bigint
+            when kind = 'pull.decided' then (data ->> 'units')::bigint end)
+    from ledger where tenant_id = '{TENANT}' group by 1, 2, 3, 4, 5"""
+LEDGER_INDEXES = ("ledger_subject", "ledger_correlation")
+
 MIX = "select result, count(*) from ledger where kind = 'verdict' group by 1"
 
 
@@ -157,6 +182,40 @@ class Looker:
             assert done, "there was nothing left to pull"
             count += len(done)
         return count / (time.perf_counter() - started)
+
+    def close(self) -> None:
+        self.db.close()
+
+
+class Reporter:
+    """The part of the product that counts a tenant's ledger and makes reports of it."""
+
+    def __init__(self, url: str, entries: int) -> None:
+        self.db: Database = open_database(url)
+        with self.db.begin(TENANT) as tx:
+            tx.run(
+                same("update tenants set ledger_seq = %s where tenant_id = %s"), (entries, TENANT)
+            )
+
+    def install(self, minutes_later: int) -> None:
+        """The tenant was installed with its first entry, or so much later."""
+        with self.db.begin(TENANT) as tx:
+            tx.run(
+                same(
+                    "update tenants set installed_at = %s + (select min(at) from ledger"
+                    " where tenant_id = %s and seq < 1000) where tenant_id = %s"
+                ),
+                (minutes_later * 60_000_000, TENANT, TENANT),
+            )
+
+    def count(self) -> None:
+        count_ledger(self.db, TENANT)
+
+    def report(self) -> int:
+        """How many entries it was counted in."""
+        made = generate_report(self.db, TENANT, hears=lambda _tenant: False)
+        assert made is not None
+        return made.header.entries.value
 
     def close(self) -> None:
         self.db.close()

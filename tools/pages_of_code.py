@@ -9,7 +9,7 @@ from typing import Any
 
 import watchkeeper
 from tools.markdown import block, page, table, words
-from watchkeeper import errors, perceive_results, results, turn_results
+from watchkeeper import errors, perceive_results, report_results, results, turn_results
 from watchkeeper.app import App, Clock
 from watchkeeper.cli.endings import ending_of
 from watchkeeper.core import envelope
@@ -23,6 +23,7 @@ from watchkeeper.core.pulls import PullReason
 from watchkeeper.core.time import SECOND
 from watchkeeper.core.turns import USAGE_SNAPSHOT
 from watchkeeper.http.problems import STATUS
+from watchkeeper.moves import reporting
 from watchkeeper.moves.heat import ON_SIGNAL, SWEEP, TICK
 from watchkeeper.moves.pulls import PULL_REQUESTED
 from watchkeeper.settings import ADMIN_KEY_LENGTH_MIN, PREFIX, Settings
@@ -53,6 +54,8 @@ TOPICS = {
     TICK: "The next due pulls of a tenant.",
     ON_SIGNAL: "A signal of an account that is pulled whenever it says something.",
     SWEEP: "The next accounts of a tenant whose heat is brought up to date.",
+    reporting.TICK: "A tenant's next milestone, for which a report may be due.",
+    envelope.REPORT_GENERATED: "Tells whoever listens that a report was stored.",
     USAGE_SNAPSHOT: "What a turn used and was charged, for billing. Namespace `mini-chat`.",
     envelope.MESSAGE_DEAD: "Tells whoever listens that a message is dead.",
 }
@@ -179,6 +182,8 @@ def python_page() -> str:
     parts.append(_class("ScheduledPull (its `job`)", perceive_results.ScheduledPull))
     parts.append(_class("PullBudget (from `app.pull_budget`)", perceive_results.PullBudget))
     parts.append(_class("Heat (from `app.heat`)", perceive_results.Heat))
+    parts.append(_class("ReportSummary (from `app.reports`)", report_results.ReportSummary))
+    parts.append(_class("MilestoneView (from `app.milestones`)", report_results.MilestoneView))
     parts.append(_class("Turn (from `app.reserve_turn` and `app.turn`)", turn_results.Turn))
     parts.append(_class("Settlement (from `app.finalize_turn`)", turn_results.Settlement))
     parts.append(_class("QuotaBucket (from `app.quota`)", turn_results.QuotaBucket))

@@ -24,6 +24,7 @@ from watchkeeper.actions.perceive_topics import register_perceive
 from watchkeeper.actions.plans import Plans
 from watchkeeper.actions.set_kill_switch import set_kill_switch
 from watchkeeper.actions.set_schedule import NewSchedule, remove_schedule, set_schedule
+from watchkeeper.actions.tick_milestones import register_milestones
 from watchkeeper.actions.topics import register_own
 from watchkeeper.actions.turns import Turns
 from watchkeeper.actions.watch_turns import watch_turns
@@ -37,6 +38,7 @@ from watchkeeper.handler_methods import HandlerMethods
 from watchkeeper.handlers.registry import Registry
 from watchkeeper.perceive_methods import PerceiveMethods
 from watchkeeper.plan_methods import IntentDoor, PlanDoor
+from watchkeeper.report_methods import ReportMethods
 from watchkeeper.results import Receipt, Verdict, verdict_of
 from watchkeeper.sink_methods import SinkMethods
 from watchkeeper.store import clock
@@ -68,7 +70,7 @@ class Clock:
         return advance_clock(self._app.db, span.total_seconds(), self._app.drain, self._app.turns)
 
 
-class App(HandlerMethods, PerceiveMethods, TurnMethods, SinkMethods):
+class App(HandlerMethods, PerceiveMethods, TurnMethods, SinkMethods, ReportMethods):
     """Watchkeeper in your program: trigger, signal, explain; decide and work with `run`.
 
     `url` is sqlite:///FILE, sqlite:// (in memory) or postgresql://…, or a SQLAlchemy engine
@@ -105,6 +107,7 @@ class App(HandlerMethods, PerceiveMethods, TurnMethods, SinkMethods):
         register_act(self.registry, self.carrier)
         self.plans = PlanDoor(self.carrier, self.proposers)
         self.intents = IntentDoor(self.carrier)
+        register_milestones(self.registry, self.db)
         self.clock = Clock(self)
         self._workers: Workers | None = None
 

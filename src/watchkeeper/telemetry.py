@@ -211,6 +211,30 @@ PULL_UNITS = Counter(
     ["connector", "depth", "tier"],
     registry=REGISTRY,
 )
+MILESTONE_DECISIONS = Counter(
+    "watchkeeper_milestone_decisions",
+    "What ticks decided: due, backing off, or nothing to do.",
+    ["decision", "milestone"],
+    registry=REGISTRY,
+)
+REPORTS = Counter(
+    "watchkeeper_reports",
+    "Reports that were asked for, by milestone or hand, and what came of it.",
+    ["trigger", "result"],
+    registry=REGISTRY,
+)
+MILESTONES_MISSED = Counter(
+    "watchkeeper_milestones_missed",
+    "Windows that passed without a report.",
+    ["milestone"],
+    registry=REGISTRY,
+)
+MILESTONE_BACKOFFS = Gauge(
+    "watchkeeper_milestone_backoffs",
+    "Tenants whose report failed and is left alone for now.",
+    ["milestone"],
+    registry=REGISTRY,
+)
 HTTP_REQUESTS = Counter(
     "watchkeeper_http_requests",
     "Requests answered.",
@@ -246,6 +270,13 @@ def set_outbox(counted: Iterable[tuple[str, str, int]]) -> None:
     OUTBOX.clear()
     for topic, status, count in counted:
         OUTBOX.labels(topic, status).set(count)
+
+
+def set_backoffs(counted: Mapping[str, int]) -> None:
+    """Backoffs in force now, by milestone."""
+    MILESTONE_BACKOFFS.clear()
+    for milestone, count in counted.items():
+        MILESTONE_BACKOFFS.labels(milestone).set(count)
 
 
 def count_deliveries(counted: Mapping[str, int]) -> None:

@@ -43,7 +43,7 @@ def sink(
 ) -> SinkSet:
     """Set one; unless said otherwise, of the topic of letters and at a place named after it."""
     if tenant != SYSTEM:
-        create_tenant(db, tenant)
+        create_tenant(db, tenant, installed_now=False)  # so no report of it is due
     told = {"topic": TOPIC, "url": f"{URL}{tenant}", **changes}
     return set_sink(db, tenant, name, NewSink(**told), terms)
 

@@ -2,10 +2,11 @@
 
 A route that is missing here fails them, so that a new one cannot go untested. A value in braces is
 an identifier that belongs to the tenant: `{account}`, `{decision}`, `{message}`, `{schedule}`,
-`{sink}`, `{turn}`, `{pull}`, `{key_id}`, `{tenant}`. The connector `crm` is everybody's.
+`{sink}`, `{turn}`, `{pull}`, `{report}`, `{key_id}`, `{tenant}`. The connector `crm` is for all.
 """
 
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any
 
 from tests.http.door import Door
@@ -37,6 +38,8 @@ TURN = {
 USAGE = {"input_tokens": 90, "output_tokens": 20}
 PULL = {"account_id": "acct-9", "connector_id": "crm", "depth": "SHALLOW"}
 BUDGET = {"max_pull_units_per_day": 100}
+
+PDF = (200,) if find_spec("reportlab") else (503,)  # an extra draws it
 
 CALLS: dict[str, Call] = {
     "POST /v1/tenants": Call(body={"tenant_id": "new"}, tenant_in="", statuses=(201,)),
@@ -88,6 +91,11 @@ CALLS: dict[str, Call] = {
     ),
     "GET /v1/connectors": Call(),
     "GET /v1/connectors/{connector_id}": Call("/v1/connectors/crm"),
+    "POST /v1/reports": Call(body={}, tenant_in="body", statuses=(201,)),
+    "GET /v1/reports": Call(),
+    "GET /v1/reports/{report_id}": Call("/v1/reports/{report}"),
+    "GET /v1/reports/{report_id}.pdf": Call("/v1/reports/{report}.pdf", statuses=PDF),
+    "GET /v1/milestones": Call(),
     "GET /v1/schedules": Call(),
     "GET /v1/schedules/{schedule_id}": Call("/v1/schedules/{schedule}"),
     "PUT /v1/schedules/{schedule_id}": Call(
@@ -132,6 +140,7 @@ class Estate:
     sink: str
     turn: str
     pull: str
+    report: str
     key_id: str
     canary: str
 
@@ -146,6 +155,7 @@ class Estate:
             "sink": self.sink,
             "turn": self.turn,
             "pull": self.pull,
+            "report": self.report,
             "key_id": self.key_id,
         }
 
@@ -180,8 +190,9 @@ def settle(door: Door, tenant: str) -> Estate:
         "/v1/kill-switches",
         json={"scope": "trigger", "id": canary, "on": True, "reason": canary},
     )
+    report = client.post("/v1/reports", json={}).json()["report_id"]
     key_id = door.key(tenant, "viewer").split("_")[1]
-    names = (account, decision, decision, schedule, sink, turn, pull, key_id)
+    names = (account, decision, decision, schedule, sink, turn, pull, report, key_id)
     return Estate(tenant, *names, canary)
 
 

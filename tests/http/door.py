@@ -15,6 +15,7 @@ from watchkeeper.actions.create_api_key import create_api_key
 from watchkeeper.actions.create_tenant import create_tenant
 from watchkeeper.actions.dispatch import drain
 from watchkeeper.actions.perceive_topics import register_perceive
+from watchkeeper.actions.tick_milestones import register_milestones
 from watchkeeper.actions.topics import register_decision, register_own
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.policy import delivery_for
@@ -103,6 +104,7 @@ class Hand:
         self.registry = Registry(lambda topic: delivery_for(db.policies.latest(), topic))
         register_own(self.registry, admission, "mini-chat")
         register_perceive(self.registry, db)
+        register_milestones(self.registry, db)
         register_decision(self.registry, lambda run: Decision(note=f"seen {len(run.signals)}"))
 
     def drain(self) -> Counter[str]:

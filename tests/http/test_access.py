@@ -36,6 +36,7 @@ NOBODYS = Estate(
     sink="nobody-sink",
     turn="nobody-turn",
     pull="nobody-pull",
+    report="01a1e249-b8d3-7af7-98f5-c23c6c8f7821",
     key_id="0123456789abcdef",
     canary="nobody",
 )

@@ -17,6 +17,7 @@ LISTS = {
     "outbox": "id",
     "api-keys": "key_id",
     "sinks": "name",
+    "reports": "report_id",
 }
 
 
@@ -28,6 +29,7 @@ def test_every_row_is_seen_once(door: Door, path: str) -> None:
     for n in range(6):
         client.put(f"/v1/schedules/s{n}", json=SCHEDULE)
         client.put(f"/v1/sinks/s{n}", json={**SINK, "topic": f"orders.{n}"})
+        client.post("/v1/reports", json={})
         door.key("acme", "viewer")
     name = LISTS[path]
     whole = [row[name] for row in client.get(f"/v1/{path}?limit=200").json()["items"]]

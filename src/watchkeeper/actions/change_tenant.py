@@ -8,6 +8,7 @@ from watchkeeper.core.ids import TenantId
 from watchkeeper.core.ledger import Entry, Kind, Stage
 from watchkeeper.errors import NotFound
 from watchkeeper.ids import new_id
+from watchkeeper.moves import reporting
 from watchkeeper.store import ledger, tenant_facts, tenants
 from watchkeeper.store.database import Database
 from watchkeeper.store.json import dumps
@@ -43,6 +44,9 @@ def change_tenant(
                 data=dumps({"changed": changed}),
             )
             ledger.append_and_save(tx, tenant, [entry])
+            if "installed_at" in changed:
+                guess = db.policies.exact(tx)
+                reporting.plan(tx, guess, tenant_facts.installed_at(tx), anew=False)
             changed_facts = tenant_facts.get(tx)
             assert changed_facts is not None
             return changed_facts

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from watchkeeper.actions.forget_expired import forget_expired
+from watchkeeper.actions.generate_report import count_ledgers
+from watchkeeper.actions.tick_milestones import plan_ticks
 from watchkeeper.actions.unhandled import mark_unhandled
 from watchkeeper.core.ids import SYSTEM
 from watchkeeper.handlers.registry import Registry
@@ -18,6 +20,8 @@ def chores(db: Database, registry: Registry) -> Sequence[Callable[[], object]]:
         partial(read_policy_in_force, db),
         partial(forget_expired, db),
         partial(mark_unhandled, db, registry),
+        partial(count_ledgers, db),
+        partial(plan_ticks, db),
     )
 
 

@@ -6,7 +6,7 @@ from watchkeeper.core.ids import TenantId
 from watchkeeper.core.ledger import Entry, Kind, Stage
 from watchkeeper.core.time import Instant
 from watchkeeper.ids import new_id
-from watchkeeper.moves import heat
+from watchkeeper.moves import heat, reporting
 from watchkeeper.store import connectors, ledger, tenants
 from watchkeeper.store.database import Database
 from watchkeeper.store.json import dumps
@@ -32,6 +32,7 @@ def create_tenant(
             ledger.record(tx, [_created(tx, name, tier, at)])
             if connectors.with_cadence(tx):
                 heat.start_sweeping(tx, tx.now)
+            reporting.plan(tx, db.policies.exact(tx), at, anew=True)
             return True
 
     return db.retrying(deed)

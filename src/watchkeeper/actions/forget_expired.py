@@ -1,9 +1,10 @@
-"""Expired keys, stored replies and roll-ups are removed, tenant by tenant, in slices."""
+"""Expired keys, replies, roll-ups and old reports are removed, tenant by tenant, in slices."""
 
 from __future__ import annotations
 
 from watchkeeper.core.ids import TenantId
-from watchkeeper.store import expiry, heat_days, tenants
+from watchkeeper.core.time import DAY, Instant
+from watchkeeper.store import expiry, heat_days, reports, tenants
 from watchkeeper.store.database import Database
 
 
@@ -23,7 +24,7 @@ def _forget_for(db: Database, tenant_id: TenantId) -> int:
             removed += count
     with db.begin(tenant_id) as tx:
         removed += expiry.forget_replies(tx)
-    return removed + _forget_days(db, tenant_id)
+    return removed + _forget_days(db, tenant_id) + _forget_reports(db, tenant_id)
 
 
 def _forget_days(db: Database, tenant_id: TenantId) -> int:
@@ -33,4 +34,16 @@ def _forget_days(db: Database, tenant_id: TenantId) -> int:
             count = heat_days.forget(tx)
         removed += count
         if count < heat_days.FORGOTTEN_MAX:
+            return removed
+
+
+def _forget_reports(db: Database, tenant_id: TenantId) -> int:
+    """Reports that somebody asked for, beyond what policy keeps; those of milestones stay."""
+    removed = 0
+    while True:
+        with db.begin(tenant_id) as tx:
+            kept_days = db.policies.exact(tx).rules.reports.kept_days
+            count = reports.forget(tx, Instant(tx.now - kept_days * DAY))
+        removed += count
+        if count < reports.FORGOTTEN_MAX:
             return removed

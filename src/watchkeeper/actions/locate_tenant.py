@@ -35,6 +35,17 @@ def tenant_of_decision(db: Database, decision_id: str) -> TenantId:
     return TenantId(found)
 
 
+def tenant_of_report(db: Database, report_id: str) -> TenantId:
+    """By its line in the ledger, which has the same id."""
+    found = None
+    if is_uuid(report_id):
+        with db.read_system() as tx:
+            found = ledger.tenant_of(tx, report_id)
+    if found is None:
+        raise NotFound(f"there is no report {report_id}", report_id=report_id)
+    return TenantId(found)
+
+
 def tenant_of_message(db: Database, message_id: str) -> TenantId:
     found = None
     if is_uuid(message_id):

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from watchkeeper.actions.tick_milestones import incomplete
 from watchkeeper.core.admission import ENGINE
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.ledger import Recorded
@@ -22,6 +23,7 @@ from watchkeeper.store import (
     question,
     questions,
     questions_perceive,
+    questions_report,
     questions_settle,
     tenants,
 )
@@ -30,6 +32,7 @@ from watchkeeper.store.json import loads
 from watchkeeper.store.question import ROWS_MAX, Scope
 from watchkeeper.store.questions import QUESTIONS
 from watchkeeper.store.questions_perceive import PERCEIVE_QUESTIONS
+from watchkeeper.store.questions_report import REPORT_QUESTIONS
 from watchkeeper.store.questions_settle import SETTLE_QUESTIONS
 from watchkeeper.store.transaction import ReadTx
 
@@ -44,6 +47,7 @@ GRACE_US = 10 * MINUTE
 """How long a lease may be over before somebody should have noticed."""
 
 RECOMPUTED = "verdicts_recompute"
+COMPLETE = "milestones_are_complete"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,9 @@ def verify(
     grace_us: int = GRACE_US,
 ) -> list[Finding]:
     """A finding for each invariant, over the tenants named or all. `None` recomputes all."""
-    told = {q.name: q.holds for q in (*QUESTIONS, *SETTLE_QUESTIONS, *PERCEIVE_QUESTIONS)}
+    asked = (*QUESTIONS, *SETTLE_QUESTIONS, *PERCEIVE_QUESTIONS, *REPORT_QUESTIONS)
+    told = {q.name: q.holds for q in asked}
+    told[COMPLETE] = "what milestones make due next is what the tenant's tick is planned for"
     told[RECOMPUTED] = "a recorded verdict follows from what was recorded with it"
     broken: dict[str, list[dict[str, object]]] = {name: [] for name in told}
     limit = entries_max if recompute_max is None else recompute_max
@@ -86,6 +92,9 @@ def verify(
                 add(broken[one.name], tenant_id, rows)
             for one in PERCEIVE_QUESTIONS:
                 add(broken[one.name], tenant_id, questions_perceive.ask(tx, one, scope))
+            for one in REPORT_QUESTIONS:
+                add(broken[one.name], tenant_id, questions_report.ask(tx, one, scope))
+            add(broken[COMPLETE], tenant_id, incomplete(db, tx))
         add(broken[RECOMPUTED], tenant_id, _not_recomputed(db, tenant_id, limit))
     return [Finding(name, told[name], tuple(rows)) for name, rows in broken.items()]
 

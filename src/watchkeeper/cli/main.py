@@ -26,6 +26,7 @@ from watchkeeper.cli import (
     pulls,
     quota,
     reconcile,
+    reports,
     schedules,
     serve,
     sinks,
@@ -66,6 +67,7 @@ app.add_typer(turns.app, name="turns", rich_help_panel=ASK)
 app.command("quota", rich_help_panel=ASK)(quota.quota)
 app.add_typer(accounts.app, name="accounts", rich_help_panel=ASK)
 app.add_typer(pulls.app, name="pulls", rich_help_panel=ASK)
+app.add_typer(reports.app, name="reports", rich_help_panel=ASK)
 
 app.add_typer(policy.app, name="policy", rich_help_panel=ORDERS)
 app.add_typer(schedules.app, name="schedules", rich_help_panel=ORDERS)

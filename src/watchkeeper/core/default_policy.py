@@ -163,6 +163,17 @@ REQUEST_RENEWAL_MEETING = 1
 PREP_RENEWAL_BRIEF = 2
 ESCALATE_SUPPORT_RISK = 3
 
+[reports]
+tick_seconds = 300               # how often it is looked whether a tick of a tenant went missing
+forecast_min_hours = 6           # a shorter window is not enough for a forecast
+kept_days = 365                  # of reports that were asked for; those of milestones stay
+
+[reports.milestones.AUTO_12H]    # a milestone's window ends where that of the next begins
+after_hours = 12                 # after the installation; "unlimited": never
+
+[reports.milestones.AUTO_24H]
+after_hours = 24
+
 [delivery.defaults]
 guarantee = "at_least_once"
 max_attempts = 10
@@ -218,6 +229,10 @@ max_attempts = 1000
 backoff_max_seconds = 60
 
 [delivery.topics."heat.sweep"]
+max_attempts = 1000
+backoff_max_seconds = 300
+
+[delivery.topics."milestone.tick"]
 max_attempts = 1000
 backoff_max_seconds = 300
 

@@ -126,6 +126,29 @@ def message_dead(
     }
 
 
+def report_generated(
+    tenant_id: TenantId,
+    report_id: str,
+    *,
+    trigger: str,
+    since: Instant,
+    until: Instant,
+    source: str = SOURCE,
+) -> dict[str, Any]:
+    """A report was made and is stored; it is fetched by its id."""
+    return {
+        "detail": {
+            "generated_at": to_iso(until),
+            "report_id": report_id,
+            "tenant_id": tenant_id,
+            "trigger": trigger,
+            "window": {"since": to_iso(since), "until": to_iso(until)},
+        },
+        "detail-type": "REPORT_GENERATED",
+        "source": source,
+    }
+
+
 def retry_after_seconds(until: Instant, now: Instant) -> int:
     return -(-(until - now) // SECOND)
 

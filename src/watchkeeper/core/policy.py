@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from watchkeeper.core.delivery import DeliveryRule, Guarantee, OnDead, Order
 from watchkeeper.core.heat import HeatRules
+from watchkeeper.core.milestones import ReportRules
 from watchkeeper.core.plan_types import ActRules
 from watchkeeper.core.policy_act import act_rules
 from watchkeeper.core.policy_perceive import heat_rules, pull_rules
@@ -26,6 +27,7 @@ from watchkeeper.core.policy_read import (
     table,
     whole,
 )
+from watchkeeper.core.policy_report import report_rules
 from watchkeeper.core.pulls import PullRules
 from watchkeeper.core.quota import TOTAL, Model, Period, QuotaRules, Scope, tier_bucket
 from watchkeeper.core.time import SECOND
@@ -58,6 +60,7 @@ NO_QUOTA = QuotaRules(models={})
 NO_HEAT = HeatRules()
 NO_PULLS = PullRules()
 NO_PLANS = ActRules()
+NO_REPORTS = ReportRules()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +76,7 @@ class TenantRules:
     heat: HeatRules = NO_HEAT
     pulls: PullRules = NO_PULLS
     act: ActRules = NO_PLANS
+    reports: ReportRules = NO_REPORTS
     policy_version: int = 0
     policy_hash: str = ""
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
@@ -104,6 +108,7 @@ def rules_for(policy: Policy, tenant_id: str, tier: str | None) -> TenantRules:
         heat=heat_rules(merged),
         pulls=pull_rules(merged),
         act=act_rules(merged),
+        reports=report_rules(merged),
         policy_version=policy.version,
         policy_hash=policy.hash,
         sources=_sources(policy, tenant_id, tier),

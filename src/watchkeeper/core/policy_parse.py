@@ -12,6 +12,7 @@ from watchkeeper.core.default_policy import DEFAULT_POLICY_TOML
 from watchkeeper.core.delivery import Guarantee, OnDead, Order
 from watchkeeper.core.policy import Policy, overlay, path_part
 from watchkeeper.core.policy_read import NONE, Document, Value
+from watchkeeper.core.policy_report import report_mistakes
 from watchkeeper.core.policy_schema import (
     DOCUMENT,
     MODEL_REQUIRED,
@@ -41,6 +42,7 @@ PINNED: Mapping[str, Guarantee] = {
     "heat.sweep": Guarantee.AT_LEAST_ONCE,
     "action.requested": Guarantee.AT_LEAST_ONCE,
     "plan.cycle": Guarantee.AT_LEAST_ONCE,
+    "milestone.tick": Guarantee.AT_LEAST_ONCE,
 }
 """What the product promises of its own topics is not for a document to change."""
 
@@ -150,6 +152,7 @@ def _contradictions(said: Document) -> Iterator[Mistake]:
     yield from _model_contradictions(said, effective)
     yield from _heat_contradictions(said, effective)
     yield from _plan_type_contradictions(said, effective)
+    yield from _report_contradictions(said, effective)
     yield from _delivery_contradictions(_at(said, "delivery"), _at(effective, "delivery"))
 
 
@@ -231,6 +234,16 @@ def _plan_type_mistakes(types: Document, actions: Document, path: Path) -> Itera
     for name, value in actions.items():
         if "risk" not in _as_table(value):
             yield (*path, "actions", name, "risk"), "is required for an action"
+
+
+def _report_contradictions(said: Document, effective: Document) -> Iterator[Mistake]:
+    yield from report_mistakes(_at(effective, "reports"))
+    for section in ("tiers", "tenants"):
+        for owner, layer in _at(said, section).items():
+            own = _at(_as_table(layer), "reports")
+            if own:
+                for path, message in report_mistakes(overlay(_at(effective, "reports"), own)):
+                    yield (section, owner, *path), message
 
 
 def _delivery_contradictions(said: Document, effective: Document) -> Iterator[Mistake]:

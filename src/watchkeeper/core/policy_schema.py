@@ -170,6 +170,15 @@ PLANS = Table(
         "outcome_timeout_seconds": Whole(1, 31_536_000),
     }
 )
+MILESTONE = Table({"after_hours": Whole(1, 87_600, is_limit=True)})
+REPORTS = Table(
+    {
+        "tick_seconds": Whole(1, 86_400),
+        "forecast_min_hours": Whole(1, 8_760),
+        "kept_days": Whole(90, 36_500),
+        "milestones": Named("milestone", re.compile(r"AUTO_[A-Z0-9_]{1,59}"), MILESTONE),
+    }
+)
 
 OVERRIDABLE: Mapping[str, Node] = {
     "idempotency_ttl_seconds": Whole(1),
@@ -186,6 +195,7 @@ OVERRIDABLE: Mapping[str, Node] = {
     "actions": Named("action type", ACTION_TYPE, Table({"risk": RISK})),
     "autonomy": AUTONOMY,
     "plans": PLANS,
+    "reports": REPORTS,
 }
 
 DELIVERY = Table(

@@ -33,7 +33,7 @@ NOTIFICATIONS = frozenset(
 )
 """News that nobody waits for: what nobody listens to is not written at all."""
 
-_OWN = ("decision.", "schedule.", "pull.", "action.", "report.", "plan.", "message.")
+_OWN = ("decision.", "schedule.", "pull.", "action.", "report.", "plan.", "message.", "milestone.")
 _OPEN = NOTIFICATIONS | {envelope.EVALUATION_REQUESTED, "action.requested"}
 
 

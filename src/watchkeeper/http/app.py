@@ -14,6 +14,7 @@ from watchkeeper.actions.act_topics import register_act
 from watchkeeper.actions.admit import Admission
 from watchkeeper.actions.perceive_topics import register_perceive
 from watchkeeper.actions.plans import Plans
+from watchkeeper.actions.tick_milestones import register_milestones
 from watchkeeper.actions.topics import register_own
 from watchkeeper.actions.turns import Turns
 from watchkeeper.core.policy import delivery_for
@@ -34,6 +35,7 @@ from watchkeeper.http import (
     problems,
     pulls,
     quota,
+    reports,
     schedules,
     signals,
     sinks,
@@ -65,6 +67,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     pulls.routes,
     budgets.routes,
     connectors.routes,
+    reports.routes,
     outbox.routes,
     ledger.routes,
     kill_switches.routes,
@@ -132,6 +135,7 @@ def _own_registry(db: Database, admission: Admission, usage_namespace: str) -> R
     register_own(registry, admission, usage_namespace)
     register_perceive(registry, db)
     register_act(registry, Plans(db))
+    register_milestones(registry, db)
     return registry
 
 

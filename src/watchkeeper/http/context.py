@@ -18,6 +18,7 @@ from watchkeeper.actions.locate_tenant import (
     tenant_of_decision,
     tenant_of_message,
     tenant_of_pull,
+    tenant_of_report,
     tenant_of_schedule,
     tenant_of_turn,
 )
@@ -114,6 +115,11 @@ class Context:
     def tenant_of_pull(self, pull_job_id: str, named: str | None) -> TenantId:
         if named is None and self.caller.tenant_id is None:
             return tenant_of_pull(self.db, pull_job_id)
+        return self.tenant(named)
+
+    def tenant_of_report(self, report_id: str, named: str | None) -> TenantId:
+        if named is None and self.caller.tenant_id is None:
+            return tenant_of_report(self.db, report_id)
         return self.tenant(named)
 
     def tenant_of_account(self, account_id: AccountId, named: str | None) -> TenantId:

@@ -8,6 +8,7 @@ import anyio
 from fastapi import APIRouter, Request, Response
 
 from watchkeeper import telemetry
+from watchkeeper.actions.show_reports import count_backoffs
 from watchkeeper.actions.views import count_messages
 from watchkeeper.errors import NotFound
 from watchkeeper.http.answers import answer
@@ -55,6 +56,10 @@ async def get_metrics(request: Request) -> Response:
             count_messages, server.db, limiter=server.health_threads, abandon_on_cancel=True
         )
         telemetry.set_outbox(counted)
+        backoffs = await anyio.to_thread.run_sync(
+            count_backoffs, server.db, limiter=server.health_threads, abandon_on_cancel=True
+        )
+        telemetry.set_backoffs(backoffs)
     return Response(telemetry.exposition(), media_type=telemetry.METRICS_MEDIA)
 
 

@@ -69,6 +69,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "max_concurrency": 4,
         "depth_units": {"SHALLOW": 1, "DEEP": 3},
     },
+    "post_report": {},
     "post_redrive": {"force": True},
     "post_discard": {},
     "post_redrive_many": {"topic": "decision.retry"},

@@ -1,8 +1,8 @@
 """Keeping the outbox small, and saying how full it is.
 
 Delivered messages leave after their retention, a few at a time, and their dedupe keys
-with them; a usage event leaves on its turn that it was delivered, and when. The dead stay
-until somebody has dealt with them.
+with them; a usage event leaves on its turn that it was delivered, and when, and all of them
+leave how many they were. The dead stay until somebody has dealt with them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.time import Instant
-from watchkeeper.store import turns
+from watchkeeper.store import tallies, turns
 from watchkeeper.store.json import encode
 from watchkeeper.store.statement import Statement, same
 from watchkeeper.store.transaction import Session
@@ -33,6 +33,7 @@ _SWEEP = Statement(
     gone as (delete from outbox_delivered d using old where d.ctid = old.ctid
         returning d.tenant_id, d.namespace, d.topic, d.dedupe_key, d.id, d.done_at),
     {turns.NOTE_SWEPT},
+    {tallies.COUNT_SWEPT},
     keys as (delete from dedupe_keys k using gone g
         where k.tenant_id = g.tenant_id and k.namespace = g.namespace and k.topic = g.topic
         and k.dedupe_key = g.dedupe_key and k.message_id = g.id)
@@ -109,6 +110,7 @@ def sweep(session: Session, tenant_id: TenantId, before: Instant) -> int:
         session.run(_REMOVE, named)
         session.run(_REMOVE_KEYS, named)
         turns.note_swept(session, tenant_id, [row[1:] for row in old])
+        tallies.count_swept(session, tenant_id, old)
     return len(old)
 
 

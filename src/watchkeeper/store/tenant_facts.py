@@ -33,6 +33,11 @@ def get(tx: Tx) -> TenantFacts | None:
     return TenantFacts(*rows[0]) if rows else None
 
 
+def installed_at(tx: Tx) -> Instant | None:
+    facts = get(tx)
+    return None if facts is None else facts.installed_at
+
+
 def page(session: Session, after: str, limit: int) -> list[TenantFacts]:
     return [TenantFacts(*row) for row in session.rows(_PAGE, (after, limit))]
 

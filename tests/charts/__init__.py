@@ -1,0 +1,1 @@
+"""Charts: scales, drawings, and what is written of them."""
