@@ -20,6 +20,7 @@ from watchkeeper.actions.fire_triggers import fire_triggers
 from watchkeeper.actions.ingest_signals import ingest_signals
 from watchkeeper.actions.locate_tenant import tenant_of_decision
 from watchkeeper.actions.perceive_topics import register_perceive
+from watchkeeper.actions.seal_ledger import seal_ledger
 from watchkeeper.actions.set_kill_switch import set_kill_switch
 from watchkeeper.actions.set_schedule import NewSchedule, remove_schedule, set_schedule
 from watchkeeper.actions.topics import register_own
@@ -33,6 +34,7 @@ from watchkeeper.core.time import from_datetime, to_datetime
 from watchkeeper.core.turns import NAMESPACE as USAGE_NAMESPACE
 from watchkeeper.handler_methods import HandlerMethods
 from watchkeeper.handlers.registry import Registry
+from watchkeeper.ledger_methods import LedgerMethods
 from watchkeeper.perceive_methods import PerceiveMethods
 from watchkeeper.results import Receipt, Verdict, verdict_of
 from watchkeeper.sink_methods import SinkMethods
@@ -65,7 +67,7 @@ class Clock:
         return advance_clock(self._app.db, span.total_seconds(), self._app.drain, self._app.turns)
 
 
-class App(HandlerMethods, PerceiveMethods, TurnMethods, SinkMethods):
+class App(HandlerMethods, PerceiveMethods, TurnMethods, SinkMethods, LedgerMethods):
     """Watchkeeper in your program: trigger, signal, explain; decide and work with `run`.
 
     `url` is sqlite:///FILE, sqlite:// (in memory) or postgresql://…, or a SQLAlchemy engine
@@ -295,6 +297,7 @@ class App(HandlerMethods, PerceiveMethods, TurnMethods, SinkMethods):
                 settings,
                 chores=chores(self.db, self.registry),
                 watches=[partial(watch_turns, self.turns)],
+                seals=[partial(seal_ledger, self.db)],
             )
             self._workers.start()
         return self._workers

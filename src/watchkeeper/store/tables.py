@@ -37,6 +37,7 @@ from watchkeeper.store.tables_perceive import (
     sweeps,
 )
 from watchkeeper.store.tables_settle import quota_buckets, sinks, turns
+from watchkeeper.store.tables_trust import ledger_checkpoints, ledger_prunes, ledger_seals
 from watchkeeper.store.types import Instant, document, identifier
 
 tenants = Table(  # the row is the tenant's lock, its run counters and its ledger counter
@@ -367,6 +368,9 @@ __all__ = [
     "connectors",
     "heat_days",
     "heats",
+    "ledger_checkpoints",
+    "ledger_prunes",
+    "ledger_seals",
     "metadata",
     "next_pulls",
     "pull_budgets",
