@@ -35,6 +35,7 @@ from watchkeeper.http import (
     schedules,
     signals,
     sinks,
+    stream,
     tenants,
     triggers,
     turns,
@@ -65,6 +66,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     connectors.routes,
     outbox.routes,
     ledger.routes,
+    stream.routes,
     kill_switches.routes,
     clock.routes,
 )
