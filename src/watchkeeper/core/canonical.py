@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal
 from json.encoder import encode_basestring
 
@@ -38,7 +38,7 @@ def canonical_json(value: object) -> str:
             keys = sorted(value, key=_code_units)
             pairs = [f"{encode_basestring(key)}:{canonical_json(value[key])}" for key in keys]
             return "{" + ",".join(pairs) + "}"
-        case Sequence():
+        case list() | tuple():
             return "[" + ",".join(map(canonical_json, value)) + "]"
         case _:
             raise ValueError(f"a {type(value).__name__} is not JSON")

@@ -72,14 +72,18 @@ _FIRST_YOUNG = same(
 )
 _PRUNE_TO = Statement(
     "select watchkeeper_prune_to(%s, %s, %s)",
-    """insert into ledger_prunes as p (tenant_id, seq, hash, newest_at, last_entry_id, pruned_at,
+    """update ledger_prunes as p set seq = ?3, hash = ?4, pruned_at = ?5, pruned_by = ?6,
+        newest_at = max(p.newest_at, l.newest_at), last_entry_id = max(p.last_entry_id, l.last_id)
+    from (select max(at) as newest_at, max(entry_id) as last_id from ledger
+        where tenant_id = ?1 and seq > ?2 and seq <= ?3) l
+    where p.tenant_id = ?1""",
+)
+_PRUNE_FIRST = Statement(
+    "",
+    """insert into ledger_prunes (tenant_id, seq, hash, newest_at, last_entry_id, pruned_at,
         pruned_by)
-    select ?, ?, ?, max(at), max(entry_id), ?, ? from ledger
-    where tenant_id = ? and seq > ? and seq <= ?
-    on conflict (tenant_id) do update set seq = excluded.seq, hash = excluded.hash,
-        newest_at = max(p.newest_at, excluded.newest_at),
-        last_entry_id = max(p.last_entry_id, excluded.last_entry_id),
-        pruned_at = excluded.pruned_at, pruned_by = excluded.pruned_by""",
+    select ?1, ?3, ?4, max(at), max(entry_id), ?5, ?6 from ledger
+    where tenant_id = ?1 and seq > ?2 and seq <= ?3""",
 )
 _PRUNE_SLICE = Statement(
     "select watchkeeper_prune_slice(%s)",
@@ -249,8 +253,9 @@ def prune_to(tx: Tx, place: Place, before: int, by: str) -> None:
     if tx.engine == "postgresql":
         tx.rows(_PRUNE_TO, (place.seq, by, tx.now))
         return
-    told = (tx.tenant_id, place.seq, place.hash.hex(), tx.now, by)
-    tx.run(_PRUNE_TO, (*told, tx.tenant_id, before, place.seq))
+    told = (tx.tenant_id, before, place.seq, place.hash.hex(), tx.now, by)
+    if not tx.changed(_PRUNE_TO, told):
+        tx.run(_PRUNE_FIRST, told)
 
 
 def prune_slice(tx: Tx, place: int, most: int) -> int:

@@ -138,18 +138,23 @@ returns boolean language plpgsql security definer as $$
 declare
     tenant text := watchkeeper_tenant();
     before bigint := coalesce((select p.seq from ledger_prunes p where p.tenant_id = tenant), 0);
+    newest bigint;
+    last text;
 begin
     if place <= before then
         return false;
     end if;
-    insert into ledger_prunes as p
-    select tenant, place, watchkeeper_sealed_hash(tenant, place), max(l.at),
-        max(l.entry_id::text)::uuid, watchkeeper_prune_to.pruned_at, watchkeeper_prune_to.pruned_by
-    from ledger l where l.tenant_id = tenant and l.seq > before and l.seq <= place
-    on conflict (tenant_id) do update set seq = excluded.seq, hash = excluded.hash,
-        newest_at = greatest(p.newest_at, excluded.newest_at),
-        last_entry_id = greatest(p.last_entry_id, excluded.last_entry_id),
-        pruned_at = excluded.pruned_at, pruned_by = excluded.pruned_by;
+    select max(l.at), max(l.entry_id::text) into newest, last
+    from ledger l where l.tenant_id = tenant and l.seq > before and l.seq <= place;
+    update ledger_prunes p set seq = place, hash = watchkeeper_sealed_hash(tenant, place),
+        newest_at = greatest(p.newest_at, newest),
+        last_entry_id = greatest(p.last_entry_id, last::uuid),
+        pruned_at = watchkeeper_prune_to.pruned_at, pruned_by = watchkeeper_prune_to.pruned_by
+    where p.tenant_id = tenant;
+    if not found then
+        insert into ledger_prunes values (tenant, place, watchkeeper_sealed_hash(tenant, place),
+            newest, last::uuid, watchkeeper_prune_to.pruned_at, watchkeeper_prune_to.pruned_by);
+    end if;
     return true;
 end $$;
 
