@@ -29,6 +29,7 @@ PAGES_MAX = 10
 """Of one tenant in one look; the rest is for the next."""
 
 FOLLOWERS_MAX = 256
+JOIN_SECONDS_MAX = 5.0
 
 _log = logging.getLogger("watchkeeper.follow")
 
@@ -100,6 +101,13 @@ class Feed:
     def leave(self, follower: Follower) -> None:
         with self._lock:
             self._followers.discard(follower)
+
+    def close(self) -> None:
+        """After a stop: wait until nobody looks any more, so that the database can be let go."""
+        thread = self._thread
+        if thread is not None:
+            self.db.wake()
+            thread.join(JOIN_SECONDS_MAX)
 
     def heads(self, tenant_id: TenantId | None) -> dict[TenantId, int]:
         """Where the ledgers end that such a follower sees, as the database says it now."""

@@ -171,3 +171,4 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     anyio.to_thread.current_default_thread_limiter().total_tokens = server.settings.threads_max
     yield
     server.stopping.set()
+    await anyio.to_thread.run_sync(server.feed.close)
