@@ -21,14 +21,14 @@ from watchkeeper.actions.seal_ledger import seal_ledger
 from watchkeeper.actions.turns import Turns
 from watchkeeper.actions.verify_ledger import verify_ledger
 from watchkeeper.actions.views import list_ledger, view_decision
-from watchkeeper.core.chain import Checkpoint, genesis, link
+from watchkeeper.core.chain import Checkpoint, genesis, link, links
 from watchkeeper.core.ids import DecisionId, TenantId
 from watchkeeper.core.ledger import Entry, Recorded
 from watchkeeper.core.quota import Asked
 from watchkeeper.core.time import Instant
 from watchkeeper.core.turns import TurnState, Usage
 from watchkeeper.errors import Conflict, Invalid, NotFound
-from watchkeeper.store import ledger
+from watchkeeper.store import ledger, seals
 from watchkeeper.store.database import Database
 
 pytestmark = pytest.mark.req("T-04")
@@ -220,6 +220,24 @@ def test_a_crash_in_the_middle_is_made_good_by_the_next_time(
     assert left.removed > 0
     assert seqs(player)[0] == left.pruned_to + 1
     assert_verified(player.db)
+
+
+@pytest.mark.req("T-03")
+def test_a_sealer_that_slept_through_a_prune_does_not_begin_anew(
+    player: Player, place: Place, tmp_path: Path
+) -> None:
+    """It has read where the seals ended before all of them were written, and some left again."""
+    with player.db.read(ACME) as tx:
+        start, entries = seals.head(tx), ledger.as_stored(tx, 0, 3)
+    hashes = links(start, entries)
+    with player.db.begin(ACME) as tx:
+        assert seals.add(tx, start, hashes)
+    prune(player, exported(player, tmp_path / "x.jsonl"))
+    [(first,)] = place.execute("select min(from_seq) from ledger_seals where tenant_id = 'acme'")
+    assert first == 4
+    with player.db.begin(ACME) as tx:
+        assert not seals.add(tx, start, hashes)
+    assert verify_ledger(player.db, ACME).is_clean
 
 
 def test_turns_of_what_was_pruned_accuse_nobody(player: Player, tmp_path: Path) -> None:
