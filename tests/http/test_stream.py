@@ -262,8 +262,9 @@ def test_a_tenants_key_follows_its_tenant_only(door: Door) -> None:
     problem_of(door.with_key(key).get("/v1/stream?tenant_id=_system&follow=false"), 422)
 
     async def deed() -> None:
-        async with following(door, key=key) as client:
+        async with following(door) as everybody, following(door, key=key) as client:
             await asyncio.to_thread(write, door, theirs, 2)
+            assert {one["tenant_id"] for one in await everybody.entries(3)} == {"theirs"}
             await asyncio.to_thread(write, door, mine, 2)
             found = await client.entries(3)
             assert {one["tenant_id"] for one in found} == {"mine"}
@@ -359,6 +360,7 @@ def test_silence_has_a_sign_of_life_and_a_revoked_key_ends_it(
         )
         while not client.ended:
             await client.block()
+            assert client.beats < 500, "the key was revoked, and it goes on"
         await client.leave()
         assert not door.server.feed._followers
 
