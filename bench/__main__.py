@@ -22,6 +22,7 @@ BENCHMARKS = {
     "bloat": ("bench.depth", "bloat"),
     "latency": ("bench.latency", "latency"),
     "turns": ("bench.turns", "turns"),
+    "seal": ("bench.seal", "seal"),
     "sweep": ("bench.perceive", "sweep"),
     "pulls": ("bench.perceive", "pulls"),
     "plans": ("bench.plans", "plans"),

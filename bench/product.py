@@ -13,6 +13,7 @@ from watchkeeper.actions.create_tenant import create_tenant
 from watchkeeper.actions.deliver_messages import exchange
 from watchkeeper.actions.fire_triggers import fire_triggers
 from watchkeeper.actions.generate_report import count_ledger, generate_report
+from watchkeeper.actions.seal_ledger import seal_ledger
 from watchkeeper.actions.set_connector import register_connector
 from watchkeeper.actions.set_pull_budget import set_pull_budget
 from watchkeeper.actions.sweep_heat import sweep_slice
@@ -282,6 +283,16 @@ class Product:
         registry = Registry(lambda topic: delivery_for(policy, topic))
         registry.handle(TOPIC, handler)
         return Workers(self.db, registry)
+
+    def seal(self) -> int:
+        """What a worker does once a second."""
+        return seal_ledger(self.db)
+
+    def seal_rate(self) -> float:
+        """Entries a second, with nothing else to do."""
+        started = time.perf_counter()
+        count = seal_ledger(self.db)
+        return count / (time.perf_counter() - started)
 
     def close(self) -> None:
         self.db.close()

@@ -22,6 +22,7 @@ from watchkeeper.actions.ingest_signals import ingest_signals
 from watchkeeper.actions.locate_tenant import tenant_of_decision
 from watchkeeper.actions.perceive_topics import register_perceive
 from watchkeeper.actions.plans import Plans
+from watchkeeper.actions.seal_ledger import seal_ledger
 from watchkeeper.actions.set_kill_switch import set_kill_switch
 from watchkeeper.actions.set_schedule import NewSchedule, remove_schedule, set_schedule
 from watchkeeper.actions.tick_milestones import register_milestones
@@ -36,6 +37,7 @@ from watchkeeper.core.time import from_datetime, to_datetime
 from watchkeeper.core.turns import NAMESPACE as USAGE_NAMESPACE
 from watchkeeper.handler_methods import HandlerMethods
 from watchkeeper.handlers.registry import Registry
+from watchkeeper.ledger_methods import LedgerMethods
 from watchkeeper.perceive_methods import PerceiveMethods
 from watchkeeper.plan_methods import IntentDoor, PlanDoor
 from watchkeeper.report_methods import ReportMethods
@@ -70,7 +72,7 @@ class Clock:
         return advance_clock(self._app.db, span.total_seconds(), self._app.drain, self._app.turns)
 
 
-class App(HandlerMethods, PerceiveMethods, TurnMethods, SinkMethods, ReportMethods):
+class App(HandlerMethods, PerceiveMethods, TurnMethods, SinkMethods, ReportMethods, LedgerMethods):
     """Watchkeeper in your program: trigger, signal, explain; decide and work with `run`.
 
     `url` is sqlite:///FILE, sqlite:// (in memory) or postgresql://…, or a SQLAlchemy engine
@@ -305,6 +307,7 @@ class App(HandlerMethods, PerceiveMethods, TurnMethods, SinkMethods, ReportMetho
                 settings,
                 chores=chores(self.db, self.registry),
                 watches=[partial(watch_turns, self.turns)],
+                seals=[partial(seal_ledger, self.db)],
             )
             self._workers.start()
         return self._workers

@@ -61,6 +61,9 @@ class Settings(BaseSettings):
     requests_max: int = Field(
         128, ge=1, le=100_000, description="Requests accepted at once; more are answered 429."
     )
+    followers_max: int = Field(
+        256, ge=1, le=100_000, description="Who may follow the ledger at once; more get 429."
+    )
     body_bytes_max: int = Field(
         256 * 1024, ge=1024, le=64 * 1024 * 1024, description="The largest body of a request."
     )

@@ -47,6 +47,7 @@ class WorkerSettings:
     batch_max: int = BATCH_MAX
     maintenance_seconds: float = 60.0
     watch_seconds: float = 5.0
+    seal_seconds: float = 1.0
 
 
 class Loop:
@@ -113,7 +114,7 @@ class Workers:
     """Everything that works in this process. `stop` finishes or gives back what is held.
 
     `chores` are done beside the upkeep of the outbox, once in `maintenance_seconds`; `watches`
-    look for what is late, once in `watch_seconds`.
+    look for what is late, once in `watch_seconds`; `seals` seal the ledger, once in `seal_seconds`.
     """
 
     def __init__(
@@ -124,12 +125,14 @@ class Workers:
         *,
         chores: Sequence[Callable[[], object]] = (),
         watches: Sequence[Callable[[], object]] = (),
+        seals: Sequence[Callable[[], object]] = (),
     ) -> None:
         self.db = db
         self.settings = settings or WorkerSettings()
         self.dispatcher = Dispatcher(db, registry, batch_max=self.settings.batch_max)
         self._chores = (self._sweep, *chores)
         self._watches = tuple(watches)
+        self._seals = tuple(seals)
         self._vacuumed_at_count = 0
         self._stopping = threading.Event()  # nothing new is claimed
         self._ending = threading.Event()  # nothing is held any more, or the grace is over
@@ -141,6 +144,7 @@ class Workers:
             Loop("renew", self._renew, self._ending),
             Loop("maintain", self._maintain, self._ending),
             Loop("watch", self._watch, self._ending),
+            Loop("seal", self._seal, self._ending),
         ]
         if db.engine == "postgresql":
             self._others.append(Loop("listen", self._listen, self._ending))
@@ -254,6 +258,10 @@ class Workers:
     def _watch(self) -> None:
         _do_each(self._watches)
         self._ending.wait(self.settings.watch_seconds)
+
+    def _seal(self) -> None:
+        _do_each(self._seals)
+        self._ending.wait(self.settings.seal_seconds)
 
 
 def _do_each(deeds: Sequence[Callable[[], object]]) -> None:

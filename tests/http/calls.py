@@ -118,6 +118,8 @@ CALLS: dict[str, Call] = {
     ),
     "POST /v1/outbox/redrive": Call(body={"topic": "decision.retry"}, tenant_in="body"),
     "GET /v1/ledger": Call(),
+    "GET /v1/ledger/verify": Call(),
+    "GET /v1/stream": Call("/v1/stream?follow=false"),
     "POST /v1/kill-switches": Call(
         body={"scope": "trigger", "id": "SIGNAL_ARRIVED", "on": True, "reason": "r"},
         tenant_in="body",
@@ -203,7 +205,7 @@ def send(client: Any, name: str, estate: Estate, *, tenant: str | None = None) -
     path = (call.path or route).format(**estate.names)
     body = None if call.body is None else dict(call.body)
     if tenant is not None and call.tenant_in == "query":
-        path += f"?tenant_id={tenant}"
+        path += f"{'&' if '?' in path else '?'}tenant_id={tenant}"
     if tenant is not None and call.tenant_in == "body":
         assert body is not None
         body["tenant_id"] = tenant

@@ -117,6 +117,8 @@ def opened(db: Database, clock: Clock, *, dev: bool = False, **flags: Any):
     admission = Admission(db, makes_tenants=dev)
     app = create_app(db, settings, dev=dev, admission=admission, workers=Hand(db, admission))
     yield Door(db, clock, app, TestClient(app, headers=bearer(ADMIN_KEY)))
+    app.state.server.stopping.set()
+    app.state.server.feed.close()
 
 
 def problem_of(response: Any, status: int, code: str | None = None) -> dict[str, Any]:

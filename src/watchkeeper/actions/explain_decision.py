@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from watchkeeper.actions.keep_ledger import why_gone
 from watchkeeper.core.explain import Check, Trail, trail
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.ledger import Kind, Recorded
 from watchkeeper.core.policy import rules_for
 from watchkeeper.core.time import to_iso
 from watchkeeper.core.verdict_record import read_case, read_verdict
-from watchkeeper.errors import NotFound
 from watchkeeper.moves.admission import decided_from
 from watchkeeper.results import Verdict, verdict_of
 from watchkeeper.store import ledger
@@ -72,7 +72,7 @@ def explain_decision(db: Database, tenant_id: TenantId, decision_id: str) -> Exp
 def _recorded(tx: ReadTx, decision_id: str) -> Recorded:
     found = ledger.by_ids(tx, [decision_id]).get(decision_id) if _is_id(decision_id) else None
     if found is None or found.entry.kind is not Kind.VERDICT:
-        raise NotFound(f"there is no decision {decision_id}", decision_id=decision_id)
+        raise why_gone(tx, "decision", decision_id)
     return found
 
 

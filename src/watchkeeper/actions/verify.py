@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from watchkeeper.actions.tick_milestones import incomplete
+from watchkeeper.actions.verify_ledger import as_data, verify_ledger
 from watchkeeper.core.admission import ENGINE
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.ledger import Recorded
 from watchkeeper.core.policy import TenantRules, retention_days, rules_for
 from watchkeeper.core.time import DAY, MINUTE, Instant
 from watchkeeper.core.verdict_record import read_verdict, recompute
+from watchkeeper.errors import NotFound
 from watchkeeper.store import (
     ledger,
     question,
@@ -48,6 +50,7 @@ GRACE_US = 10 * MINUTE
 
 RECOMPUTED = "verdicts_recompute"
 COMPLETE = "milestones_are_complete"
+CHAINED = "ledger_is_chained"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,7 @@ def verify(
     told = {q.name: q.holds for q in asked}
     told[COMPLETE] = "what milestones make due next is what the tenant's tick is planned for"
     told[RECOMPUTED] = "a recorded verdict follows from what was recorded with it"
+    told[CHAINED] = "the ledger is what was sealed, entry by entry, and as its checkpoints say"
     broken: dict[str, list[dict[str, object]]] = {name: [] for name in told}
     limit = entries_max if recompute_max is None else recompute_max
     for tenant_id in every_tenant(db) if tenants is None else tenants:
@@ -96,6 +100,7 @@ def verify(
                 add(broken[one.name], tenant_id, questions_report.ask(tx, one, scope))
             add(broken[COMPLETE], tenant_id, incomplete(db, tx))
         add(broken[RECOMPUTED], tenant_id, _not_recomputed(db, tenant_id, limit))
+        add(broken[CHAINED], tenant_id, _unchained(db, tenant_id, entries_max))
     return [Finding(name, told[name], tuple(rows)) for name, rows in broken.items()]
 
 
@@ -156,6 +161,15 @@ def _as_rows(rules: _Rules, used: Sequence[tuple[int, str | None]]) -> list[dict
                 }
             )
     return rows
+
+
+def _unchained(db: Database, tenant_id: TenantId, newest: int) -> list[dict[str, object]]:
+    """Where the chain of the newest entries is broken; nobody has none."""
+    try:
+        report = verify_ledger(db, tenant_id, newest=newest)
+    except NotFound:
+        return []
+    return [as_data(one) for one in report.breaks]
 
 
 def _not_recomputed(db: Database, tenant_id: TenantId, limit: int) -> list[dict[str, object]]:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from watchkeeper.actions.keep_ledger import why_gone
 from watchkeeper.core.admission import Result
 from watchkeeper.core.ids import (
     SYSTEM,
@@ -148,8 +149,8 @@ def view_decision(db: Database, tenant_id: TenantId, decision_id: DecisionId) ->
     with db.read(tenant_id) as tx:
         found = ledger.by_ids(tx, [decision_id]).get(decision_id)
         run = runs.get(tx, decision_id)
-    if found is None or found.entry.kind is not Kind.VERDICT:
-        raise NotFound(f"there is no decision {decision_id}", decision_id=decision_id)
+        if found is None or found.entry.kind is not Kind.VERDICT:
+            raise why_gone(tx, "decision", decision_id)
     return _view(found, run)
 
 

@@ -1,4 +1,4 @@
-"""`ledger tail`: the log, as it is written."""
+"""`ledger`: the log, as it is written; what proves and keeps it is in `ledger_keep`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from watchkeeper.cli import ledger_keep
 from watchkeeper.cli.options import AnyTenant, AsJson, Db, Limit
 from watchkeeper.cli.output import console, say_json_line
 from watchkeeper.cli.place import opened
@@ -22,7 +23,13 @@ LOOK_SECONDS = 0.5
 PAGE = 500
 TENANTS_MAX = 1000
 
-app = typer.Typer(help="Read the log of all that was decided and done.", no_args_is_help=True)
+app = typer.Typer(
+    help="Read, prove and keep the log of all that was decided and done.", no_args_is_help=True
+)
+app.command("verify")(ledger_keep.verify)
+app.command("checkpoint")(ledger_keep.checkpoint)
+app.command("export")(ledger_keep.export)
+app.command("prune")(ledger_keep.prune)
 
 
 @app.command()

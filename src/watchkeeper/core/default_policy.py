@@ -238,4 +238,5 @@ backoff_max_seconds = 300
 
 [retention]
 delivered_days = 7
+ledger_days = "unlimited"        # older entries may be pruned, once they are exported
 """

@@ -67,6 +67,7 @@ class Kind(StrEnum):
     TENANT_CHANGED = "tenant.changed"
     API_KEY_CREATED = "api_key.created"
     API_KEY_REVOKED = "api_key.revoked"
+    LEDGER_PRUNED = "ledger.pruned"
 
 
 class Entry(NamedTuple):

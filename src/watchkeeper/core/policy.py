@@ -150,6 +150,11 @@ def retention_days(policy: Policy) -> int:
     return whole(table(policy.effective["retention"]), "delivered_days")
 
 
+def ledger_days(policy: Policy) -> int | None:
+    """For how many days entries of the ledger are kept at least; None for ever."""
+    return limit(table(policy.effective["retention"]), "ledger_days")
+
+
 def diff(old: Policy, new: Policy) -> list[Change]:
     """Every value that differs in effect, by path."""
     before, after = dict(leaves(old.effective)), dict(leaves(new.effective))

@@ -225,7 +225,9 @@ DOCUMENT = Table(
                 "topics": Named("topic", re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,127}"), DELIVERY),
             }
         ),
-        "retention": Table({"delivered_days": Whole(1, 3_650)}),
+        "retention": Table(
+            {"delivered_days": Whole(1, 3_650), "ledger_days": Whole(1, 36_500, is_limit=True)}
+        ),
     }
 )
 

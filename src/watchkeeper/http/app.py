@@ -39,6 +39,7 @@ from watchkeeper.http import (
     schedules,
     signals,
     sinks,
+    stream,
     tenants,
     triggers,
     turns,
@@ -70,6 +71,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     reports.routes,
     outbox.routes,
     ledger.routes,
+    stream.routes,
     kill_switches.routes,
     clock.routes,
 )
@@ -176,3 +178,4 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     anyio.to_thread.current_default_thread_limiter().total_tokens = server.settings.threads_max
     yield
     server.stopping.set()
+    await anyio.to_thread.run_sync(server.feed.close)

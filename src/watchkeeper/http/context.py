@@ -13,6 +13,7 @@ from fastapi import Depends, Request
 
 from watchkeeper.actions.admit import Admission
 from watchkeeper.actions.create_tenant import create_tenant
+from watchkeeper.actions.follow_ledger import Feed
 from watchkeeper.actions.locate_tenant import (
     tenant_of_account,
     tenant_of_decision,
@@ -29,6 +30,7 @@ from watchkeeper.errors import Invalid, NotFound
 from watchkeeper.handlers.registry import Registry
 from watchkeeper.http.access import Caller
 from watchkeeper.http.keys import Keyring
+from watchkeeper.http.views import rendered
 from watchkeeper.inputs import parse_tenant_id
 from watchkeeper.settings import Settings
 from watchkeeper.store.database import Database
@@ -58,7 +60,13 @@ class Server:
     dev: bool = False
     workers: Workers | None = None
     stopping: threading.Event = field(default_factory=threading.Event)
+    feed: Feed = field(init=False)
     health_threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(2))
+    feed_threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(4))
+
+    def __post_init__(self) -> None:
+        most = self.settings.followers_max
+        self.feed = Feed(self.db, rendered, self.stopping, followers_max=most)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,28 +6,44 @@ from typing import Annotated
 
 from fastapi import Query, Response
 
+from watchkeeper.actions.verify_ledger import verify_ledger
 from watchkeeper.actions.views import list_ledger
+from watchkeeper.core.chain import Checkpoint
 from watchkeeper.core.ids import SYSTEM, TenantId
 from watchkeeper.core.ledger import Stage
+from watchkeeper.core.time import Instant
+from watchkeeper.errors import Invalid
 from watchkeeper.http import views
 from watchkeeper.http.access import Access, needs
-from watchkeeper.http.answers import LIMIT, Cursor, Limit, Text, page, position
-from watchkeeper.http.context import Ctx
+from watchkeeper.http.answers import LIMIT, Cursor, Limit, Text, answer, page, position
+from watchkeeper.http.context import Context, Ctx
 from watchkeeper.http.route import router
-from watchkeeper.http.shapes import EntryOut, Page
+from watchkeeper.http.shapes import ChainOut, EntryOut, Page
 from watchkeeper.input_types import ID, INTEGER_MAX
 
+NEWEST = 100_000
+NEWEST_MAX = 1_000_000
+
 routes = router("ledger")
+
+Whose = Annotated[
+    str | None,
+    Query(pattern=ID, description="With a key for all tenants; `_system` for their own."),
+]
+
+
+def owner_of(ctx: Context, named: str | None) -> TenantId:
+    """Whose ledger is asked for; that of the system is for keys of all tenants."""
+    if named == SYSTEM and ctx.caller.tenant_id is None:
+        return SYSTEM
+    return ctx.tenant(named)
 
 
 @routes.get("/v1/ledger", response_model=Page[EntryOut])
 @needs(Access.READ)
 def get_ledger(
     ctx: Ctx,
-    tenant_id: Annotated[
-        str | None,
-        Query(pattern=ID, description="With a key for all tenants; `_system` for their own."),
-    ] = None,
+    tenant_id: Whose = None,
     after: Annotated[int, Query(ge=0, le=INTEGER_MAX, description="Entries past this `seq`.")] = 0,
     stage: Stage | None = None,
     kind: Text = None,
@@ -36,12 +52,36 @@ def get_ledger(
     cursor: Cursor = None,
 ) -> Response:
     """Entries, oldest first. Whoever follows by `after` misses none: places are commits."""
-    whose: TenantId = SYSTEM
-    if tenant_id != SYSTEM or ctx.caller.tenant_id is not None:
-        whose = ctx.tenant(tenant_id)
+    whose = owner_of(ctx, tenant_id)
     wanted = {"stage": stage, "kind": kind, "subject": subject}
     filters = {name: str(value) for name, value in wanted.items() if value is not None}
     start = max(after, position(cursor, "ledger", 0))
     found = list_ledger(ctx.db, whose, filters, after=start, limit=limit)
     last = found[-1].seq if found else None
     return page("ledger", [views.entry(one) for one in found], limit, last)
+
+
+@routes.get("/v1/ledger/verify", response_model=ChainOut)
+@needs(Access.READ)
+def get_ledger_verify(
+    ctx: Ctx,
+    tenant_id: Whose = None,
+    newest: Annotated[
+        int, Query(ge=1, le=NEWEST_MAX, description="How many of the last entries.")
+    ] = NEWEST,
+    checkpoint_seq: Annotated[
+        int | None, Query(ge=1, le=INTEGER_MAX, description="Compare with a checkpoint: its `seq`")
+    ] = None,
+    checkpoint_hash: Annotated[
+        str | None, Query(pattern=r"^[0-9a-f]{64}$", description="and its `hash`.")
+    ] = None,
+) -> Response:
+    """The hash chain, computed again: `clean`, or which entry is the first that is not right."""
+    whose = owner_of(ctx, tenant_id)
+    known = None
+    if checkpoint_seq is not None and checkpoint_hash is not None:
+        known = Checkpoint(whose, checkpoint_seq, checkpoint_hash, Instant(0))
+    elif checkpoint_seq is not None or checkpoint_hash is not None:
+        other = "checkpoint_hash" if checkpoint_hash is None else "checkpoint_seq"
+        raise Invalid.at(other, "a checkpoint is both its seq and its hash")
+    return answer(verify_ledger(ctx.db, whose, checkpoint=known, newest=newest).to_json())

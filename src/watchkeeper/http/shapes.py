@@ -254,6 +254,35 @@ class EntryOut(BaseModel):
     data: dict[str, Any]
 
 
+class CheckpointOut(BaseModel):
+    tenant_id: str
+    seq: int
+    hash: str
+    at: str
+    form: int
+
+
+class BreakOut(BaseModel):
+    seq: int
+    entry_id: str | None
+    what: Literal["changed", "moved", "missing", "cut", "unlinked", "rewritten"]
+    why: str = Field(description="For people; the words may change.")
+
+
+class ChainOut(BaseModel):
+    tenant_id: str
+    clean: bool
+    first_broken: BreakOut | None
+    broken: list[BreakOut]
+    after_seq: int = Field(description="Entries up to here were not looked at.")
+    entries: int = Field(description="How many were compared.")
+    sealed_seq: int
+    sealed_hash: str = Field(description="With `sealed_seq` a checkpoint: keep it elsewhere.")
+    unsealed: int = Field(description="Entries that have no hash yet.")
+    pruned_to: int
+    checkpoint: CheckpointOut | None = Field(description="With which the chain was compared.")
+
+
 class MessageOut(BaseModel):
     id: str
     tenant_id: str

@@ -194,6 +194,11 @@ def message(found: StoredMessage, *, unhandled: bool) -> dict[str, Any]:
     }
 
 
+def rendered(found: Recorded) -> bytes:
+    """An entry of any tenant, in one line."""
+    return orjson.dumps({"tenant_id": found.tenant_id, **entry(found)})
+
+
 def entry(found: Recorded) -> dict[str, Any]:
     it = found.entry
     return {

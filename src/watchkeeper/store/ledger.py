@@ -120,6 +120,19 @@ def after(tx: Tx, seq: int, limit: int, filters: Mapping[str, str] | None = None
     return [_recorded(row) for row in tx.rows(same(sql), (*parameters, seq, limit))]
 
 
+_AS_STORED = same(
+    "select tenant_id, seq, entry_id, at, stage, kind, subject, data, policy_version,"
+    " correlation_id, trigger_type, result, reason from ledger"
+    " where tenant_id = %s and seq > %s order by seq limit %s"
+)
+
+
+def as_stored(tx: Tx, seq: int, limit: int) -> list[Recorded]:
+    """The entries that follow a place, taken as they are: whoever wrote them, of whatever kind."""
+    rows = tx.rows(_AS_STORED, (tx.tenant_id, seq, limit))
+    return [Recorded(row[0], row[1], Entry(*row[2:])) for row in rows]
+
+
 def newest(
     tx: Tx,
     filters: Mapping[str, str],

@@ -45,15 +45,25 @@ def told(question: Question, rows: Sequence[Row]) -> list[dict[str, object]]:
     return [dict(zip(question.columns, row, strict=True)) for row in rows]
 
 
+PRUNED_ID = (
+    "coalesce((select cast(p.last_entry_id as text) from ledger_prunes p"
+    " where p.tenant_id = (select tenant_id from given)), '')"
+)
+"""Entries with greater ids were never pruned; of one with a smaller id nobody can say."""
+
 _PLACE = same(
-    "select t.ledger_seq, l.seq, l.at from tenants t left join ledger l"
-    " on l.tenant_id = t.tenant_id and l.seq = t.ledger_seq - %s where t.tenant_id = %s"
+    "select l.seq, l.at, p.seq, p.newest_at from tenants t left join ledger l"
+    " on l.tenant_id = t.tenant_id and l.seq = t.ledger_seq - %s"
+    " left join ledger_prunes p on p.tenant_id = t.tenant_id where t.tenant_id = %s"
 )
 
 
 def place_before_newest(tx: ReadTx, entries: int) -> tuple[int, Instant]:
-    """Where the newest so many entries begin: the place before them and its time."""
-    rows = tx.rows(_PLACE, (entries, tx.tenant_id))
-    if not rows or rows[0][1] is None:
-        return 0, Instant(0)
-    return int(rows[0][1]), Instant(rows[0][2])
+    """Where the newest so many entries begin: the place before them and its time.
+
+    What was pruned lies before them in any case.
+    """
+    for seq, at, pruned_seq, pruned_at in tx.rows(_PLACE, (entries, tx.tenant_id)):
+        found = max((int(seq or 0), int(at or 0)), (int(pruned_seq or 0), int(pruned_at or 0)))
+        return found[0], Instant(found[1])
+    return 0, Instant(0)

@@ -15,7 +15,7 @@ from watchkeeper.core.run_state import OVERDUE_US
 from watchkeeper.core.time import DAY, HOUR
 from watchkeeper.store.json import encode
 from watchkeeper.store.outbox import NAMESPACE
-from watchkeeper.store.question import ROWS_MAX, Question, Scope, given, told
+from watchkeeper.store.question import PRUNED_ID, ROWS_MAX, Question, Scope, given, told
 from watchkeeper.store.statement import Statement, same
 from watchkeeper.store.transaction import ReadTx
 
@@ -97,6 +97,8 @@ hour_counts as (
     + _COMMON
 )
 
+_LAST_SEQ = f"""coalesce((select max(seq) from ledger where {_SCOPE}),
+    (select after_seq from given))"""
 _IS_RUN = f"namespace = '{NAMESPACE}' and topic = '{EVALUATION_REQUESTED}'"
 _TAKES_A_KEY = "reason not in ('DUPLICATE_IDEMPOTENCY_KEY', 'UNKNOWN_TRIGGER_TYPE')"
 _WHOLE = "((select after_seq from given) = 0 or (select after_at from given) < {start})"
@@ -152,7 +154,7 @@ QUESTIONS = (
         "retry_has_its_deferral",
         "a retry belongs to a DEFER of the ledger",
         ("retry", "deferral"),
-        f"""select id, retry_of from retries where not exists (
+        f"""select id, retry_of from retries where retry_of > {PRUNED_ID} and not exists (
             select 1 from ledger l where l.{_SCOPE} and l.result = 'DEFER'
             and cast(l.entry_id as text) = retry_of)""",
     ),
@@ -175,7 +177,8 @@ QUESTIONS = (
         "a repeat names a decision that is in the ledger",
         ("decision_id", "duplicate_of"),
         f"""select v.entry_id, v.data -> 'verdict' ->> 'duplicate_of' from verdicts v
-        where v.reason = 'DUPLICATE_IDEMPOTENCY_KEY' and not exists (
+        where v.reason = 'DUPLICATE_IDEMPOTENCY_KEY'
+        and v.data -> 'verdict' ->> 'duplicate_of' > {PRUNED_ID} and not exists (
             select 1 from ledger l where l.{_SCOPE} and l.kind = 'verdict'
             and cast(l.entry_id as text) = v.data -> 'verdict' ->> 'duplicate_of')""",
     ),
@@ -192,11 +195,13 @@ QUESTIONS = (
         "message_has_its_allow",
         "a run's message, and the run, belong to an ALLOW of the ledger",
         ("message_or_run",),
-        f"""select id from messages where {_IS_RUN} and not exists (
+        f"""select id from messages
+        where {_IS_RUN} and cast(id as text) > {PRUNED_ID} and not exists (
             select 1 from ledger l where l.{_SCOPE} and l.entry_id = messages.id
             and l.result = 'ALLOW')
         union all
-        select decision_id from runs where {_SCOPE} and not exists (
+        select decision_id from runs
+        where {_SCOPE} and cast(decision_id as text) > {PRUNED_ID} and not exists (
             select 1 from ledger l where l.{_SCOPE} and l.entry_id = runs.decision_id
             and l.result = 'ALLOW')""",
     ),
@@ -257,9 +262,8 @@ QUESTIONS = (
             from ledger where {_SCOPE} and seq > (select after_seq from given)) l
         where seq <> expected
         union all
-        select t.ledger_seq, (select coalesce(max(seq), 0) from ledger where {_SCOPE})
-        from tenants t where t.{_SCOPE}
-        and t.ledger_seq <> (select coalesce(max(seq), 0) from ledger where {_SCOPE})""",
+        select t.ledger_seq, {_LAST_SEQ} from tenants t
+        where t.{_SCOPE} and t.ledger_seq <> {_LAST_SEQ}""",
     ),
     Question(
         "tenant_counters",

@@ -229,8 +229,9 @@ _ASKED = {
     for q in (*SETTLE_QUESTIONS, *ATTENTION)
 }
 _FIRST_NOT_SEEN = same(
-    "select reserved_at from turns where tenant_id = %s"
-    " order by reserved_at desc, turn_id desc limit 1 offset %s"
+    "select reserved_at from (select reserved_at from turns where tenant_id = %s"
+    " order by reserved_at desc, turn_id desc limit 1 offset %s) t"
+    " union all select newest_at from ledger_prunes where tenant_id = %s order by 1 desc limit 1"
 )
 
 
@@ -241,6 +242,6 @@ def ask(tx: ReadTx, question: Question, scope: Scope, since: Instant) -> list[di
 
 
 def since_newest(tx: ReadTx, turns: int) -> Instant:
-    """A moment since which no more than so many turns were reserved."""
-    rows = tx.rows(_FIRST_NOT_SEEN, (tx.tenant_id, turns))
+    """A moment since which no more than so many turns were reserved, and no entry was pruned."""
+    rows = tx.rows(_FIRST_NOT_SEEN, (tx.tenant_id, turns, tx.tenant_id))
     return Instant(rows[0][0] + 1) if rows else Instant(0)

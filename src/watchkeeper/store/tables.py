@@ -27,6 +27,7 @@ from watchkeeper.store import (
     tables_perceive,
     tables_report,
     tables_settle,
+    tables_trust,
 )
 from watchkeeper.store.metadata import metadata
 from watchkeeper.store.types import Instant, document, identifier
@@ -239,4 +240,5 @@ __all__ = [
     "tables_perceive",
     "tables_report",
     "tables_settle",
+    "tables_trust",
 ]

@@ -7,7 +7,7 @@ read under the lock is never stale, and a first event races with nobody.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -126,3 +126,18 @@ def all_ids(session: Session) -> list[TenantId]:
     return [
         TenantId(row[0]) for row in session.rows(same("select tenant_id from tenants order by 1"))
     ]
+
+
+_ENDS = same("select tenant_id, ledger_seq from tenants")
+_ENDS_OF = Statement(
+    """select tenant_id, ledger_seq from tenants
+    where tenant_id in (select jsonb_array_elements_text(%s::jsonb))""",
+    """select tenant_id, ledger_seq from tenants
+    where tenant_id in (select value from json_each(?))""",
+)
+
+
+def ledger_ends(session: Session, wanted: Sequence[TenantId] | None) -> dict[TenantId, int]:
+    """Where the ledgers of some tenants end, or of all. Up to there everything is committed."""
+    rows = session.rows(_ENDS) if wanted is None else session.rows(_ENDS_OF, (dumps(list(wanted)),))
+    return {TenantId(tenant_id): seq for tenant_id, seq in rows}

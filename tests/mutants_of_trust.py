@@ -1,0 +1,100 @@
+"""Guards of the ledger's chain: where each stands, without it, and the test that must notice."""
+
+ACTIONS, HTTP = "tests/actions", "tests/http"
+VERIFY, KEEP = f"{ACTIONS}/test_verify_ledger.py", f"{ACTIONS}/test_keep_ledger.py"
+STREAM = f"{HTTP}/test_stream.py"
+MIGRATION = "store/migrations/versions/0006_sqlite.sql"
+
+TRUST = [
+    (
+        "core/chain.py",
+        '"reason":{_or_null(e.reason)},',
+        '"reason":null,',
+        f"{VERIFY}::test_an_edit_is_found_and_named[sqlite]",
+    ),
+    (
+        "core/chain.py",
+        "        if found.seq != seq:\n            break\n",
+        "",
+        f"{VERIFY}::test_a_gap_in_what_is_not_sealed_is_found_and_never_sealed[sqlite]",
+    ),
+    (
+        "core/canonical.py",
+        "keys = sorted(value, key=_code_units)",
+        "keys = sorted(value)",
+        "tests/core/test_canonical.py::test_keys_are_ordered_by_their_code_units",
+    ),
+    (
+        "store/seals.py",
+        'select ?, ?, ?, ?, ? where {_GOES_ON.format("?")}\n    on conflict',
+        "select ?, ?, ?, ?, ? where ? = ? or true\n    on conflict",
+        f"{KEEP}::test_a_sealer_that_slept_through_a_prune_does_not_begin_anew[sqlite]",
+    ),
+    (
+        "actions/verify_ledger.py",
+        "        elif there.hex() != known.hash:\n",
+        "        elif not there:\n",
+        f"{VERIFY}::test_a_rewritten_chain_is_found_by_a_checkpoint[sqlite]",
+    ),
+    (
+        "actions/verify_ledger.py",
+        "        if last < tail.counter:\n",
+        "        if last < 0:\n",
+        f"{VERIFY}::test_an_unsealed_tail_that_was_cut_is_found_by_the_counter[sqlite]",
+    ),
+    (
+        "actions/verify_ledger.py",
+        "        if seal.from_seq > expected or",
+        "        if",
+        f"{VERIFY}::test_lost_seals_are_found[sqlite]",
+    ),
+    (
+        "actions/keep_ledger.py",
+        "    if checkpoint.seq > exported:\n",
+        "    if checkpoint.seq < 0:\n",
+        f"{KEEP}::test_without_an_export_nothing_leaves[sqlite]",
+    ),
+    (
+        "actions/keep_ledger.py",
+        "        until = until if young is None else young - 1\n        if until <= before:\n",
+        "        if until <= before:\n",
+        f"{KEEP}::test_what_is_young_stays[sqlite]",
+    ),
+    (
+        "actions/keep_ledger.py",
+        "        if found.seq != place.seq + 1 or digest != expected:\n            break\n",
+        "",
+        f"{KEEP}::test_what_was_changed_is_not_exported[sqlite]",
+    ),
+    (
+        MIGRATION,
+        "    select 1 from ledger_prunes p where p.tenant_id = old.tenant_id and p.seq >= old.seq)",
+        "    select 1)",
+        f"{KEEP}::test_nothing_leaves_that_is_not_behind_the_recorded_place[sqlite]",
+    ),
+    (
+        "store/questions.py",
+        "where retry_of > {PRUNED_ID} and not exists (",
+        "where not exists (",
+        f"{KEEP}::test_what_is_old_and_exported_leaves_and_the_chain_goes_on[sqlite]",
+    ),
+    (
+        "http/stream.py",
+        "        return self.feed.news(self.places, self.tenant_id)\n",
+        "        return self.feed.news(self.places, None)\n",
+        f"{STREAM}::test_a_tenants_key_follows_its_tenant_only[sqlite]",
+    ),
+    (
+        "http/stream.py",
+        "                if self._is_due() and not await self._may_stay():\n"
+        "                    return\n",
+        "",
+        f"{STREAM}::test_silence_has_a_sign_of_life_and_a_revoked_key_ends_it[sqlite]",
+    ),
+    (
+        "actions/follow_ledger.py",
+        "            if not kept or kept[0].seq > place + 1:\n                return None\n",
+        "            if not kept:\n                return None\n",
+        f"{STREAM}::test_a_follower_far_behind_catches_up_from_the_database[sqlite]",
+    ),
+]
