@@ -19,8 +19,8 @@ PULLS = [
     ),
     (
         "core/heat.py",
-        "        at = min(now, next_change(state, rules))\n",
-        "        at = now\n",
+        "    at = min(next_change(state, rules), max(now, state.computed_at))\n",
+        "    at = max(now, state.computed_at)\n",
         f"{CORE}/test_heat_history.py::test_a_look_every_so_often_changes_nothing",
     ),
     (

@@ -14,7 +14,7 @@ from tests.power_cut import STEPS_MAX, PowerCut, contents, power_cut_at
 from tests.verify_clean import assert_verified
 from watchkeeper.actions import sweep_heat
 from watchkeeper.actions.sweep_heat import sweep_now, sweep_slice
-from watchkeeper.core.heat import Tier
+from watchkeeper.core.heat import Tier, stand
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.time import HOUR, MINUTE, Instant
 from watchkeeper.moves.heat import SWEEP, TICK
@@ -92,6 +92,33 @@ def test_slices_are_bounded_and_cover_everybody(
     assert sweep_round(lookout, place, size=10) == [10, 10, 5, 0]
     assert {lookout.heat(name).score.recency for name in names} == {700_000}
     assert sweep_round(lookout, place, size=10) == [0, 0, 0, 0], "and nothing is written twice"
+
+
+@pytest.mark.req("P-02")
+def test_names_of_any_kind_cool_down(lookout: Lookout, place: Place, clock: Clock) -> None:
+    """They reach the database in a list, where each of these could mean something else."""
+    names = ['a"b', "a\\b", "{a}", "a,b", "null", "NULL", "a\tb", "ä", "'", "a b", "%s"]
+    lookout.signal(*names)
+    clock.advance(hours=2)
+    assert sweep_round(lookout, place) == [len(names), 0]
+    assert {lookout.heat(name).score.recency for name in names} == {700_000}
+    assert {lookout.heat(name).version for name in names} == {2}
+
+
+@pytest.mark.req("P-02")
+def test_what_a_sweep_writes_is_what_it_found(lookout: Lookout, place: Place, clock: Clock) -> None:
+    """Every column: as if the account had been judged at that moment by somebody else."""
+    lookout.heat_up("ann")
+    lookout.signal("bob")
+    with lookout.db.read(ACME) as tx:
+        rules = lookout.db.policies.exact(tx).rules.heat
+    before = {name: lookout.heat(name) for name in ("ann", "bob")}
+    clock.advance(hours=7)
+    sweep_round(lookout, place)
+    for name, old in before.items():
+        found = lookout.heat(name)
+        assert (found.state, found.score, found.changes_at) == stand(old.state, rules, clock.at)
+        assert found.version == old.version + 1
 
 
 @pytest.mark.req("P-02")

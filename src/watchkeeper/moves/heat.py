@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from watchkeeper.core import heat as rule
-from watchkeeper.core.heat import HeatRules, HeatState, Tier
+from watchkeeper.core.heat import HeatRules, HeatState, Standing, Tier
 from watchkeeper.core.ids import MessageId
 from watchkeeper.core.ledger import Entry, Kind, Stage
 from watchkeeper.core.policy import TenantRules
@@ -72,7 +72,7 @@ def hear(
         before = known.get(account_id)
         state = fresh(now, postures.get(account_id)) if before is None else before.state
         after = rule.heard(state, rules.heat, tuple(times), now)
-        changes.append(changed(account_id, before, after, rules))
+        changes.append(changed(account_id, before, rule.standing(after, rules.heat), rules))
     return changes
 
 
@@ -80,12 +80,12 @@ def fresh(now: Instant, posture: str | None = None) -> HeatState:
     return HeatState(posture, entered_at=now, below_warm_at=now, below_hot_at=now, computed_at=now)
 
 
-def changed(account_id: str, before: Heat | None, state: HeatState, rules: TenantRules) -> Change:
+def changed(account_id: str, before: Heat | None, found: Standing, rules: TenantRules) -> Change:
     heat = Heat(
         account_id,
-        state,
-        rule.next_change(state, rules.heat),
-        rule.score(state, rules.heat, state.computed_at),
+        found.state,
+        found.changes_at,
+        found.score,
         rules.policy_version,
         1 if before is None else before.version + 1,
         "" if before is None else before.place,
@@ -245,7 +245,7 @@ def told_posture(
     before = heats.read(tx, [account_id]).get(account_id)
     state = fresh(tx.now) if before is None else before.state
     after = rule.told_posture(state, rules.heat, posture, tx.now)
-    changes = [changed(account_id, before, after, rules)]
+    changes = [changed(account_id, before, rule.standing(after, rules.heat), rules)]
     heats.save(tx, [changes[0].heat])
     ledger.append(tx, tenant, entries(tx, changes, rules))
     follow(tx, rules, changes)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from watchkeeper.core.heat import Tier
 from watchkeeper.core.time import Instant
 from watchkeeper.store.json import encode
+from watchkeeper.store.slices import RANGE, Slice
 from watchkeeper.store.statement import Statement, same
 from watchkeeper.store.transaction import Row, Tx
 
@@ -51,20 +52,13 @@ _NEXT_DUE = same(
     )
     + ") x"
 )
-# A connector may have come after the account. Counts tell at little cost whether to look; then
-# sets are compared, which is no worse where the tables have grown since they were last measured.
-_RANGE = "tenant_id = %s and account_id > %s and account_id <= %s"
-_ARE_MISSING = same(
-    f"select (select count(*) from heats where {_RANGE})"
-    " * (select count(*) from connectors where has_cadence)"
-    f" - (select count(*) from next_pulls where {_RANGE}"
-    " and connector_id in (select connector_id from connectors where has_cadence))"
-)
+# A connector may have come after the account. Sets are compared, which is no worse where the
+# tables have grown since they were last measured.
 _MISSING = same(
-    f"select account_id, connector_id from heats, connectors where {_RANGE} and has_cadence"
-    f" except select account_id, connector_id from next_pulls where {_RANGE}"
+    f"select account_id, connector_id from heats, connectors where {RANGE} and has_cadence"
+    f" except select account_id, connector_id from next_pulls where {RANGE}"
 )
-_TIERS = same(f"select account_id, tier from heats where {_RANGE}")
+_TIERS = same(f"select account_id, tier from heats where {RANGE}")
 _REMOVE = same(
     "delete from next_pulls where tenant_id = %s and account_id = %s and connector_id = %s"
 )
@@ -102,14 +96,10 @@ def _urgency(pull: NextPull, now: Instant) -> tuple[int, Instant]:
     return -pull.tier, pull.due_at
 
 
-def missing(tx: Tx, after: str, until: str) -> list[tuple[str, Tier, str]]:
+def missing(tx: Tx, part: Slice) -> list[tuple[str, Tier, str]]:
     """Accounts of a slice, each with its tier and a connector that it is not looked at with yet."""
-    asked = (tx.tenant_id, after, until)
-    [(count,)] = tx.rows(_ARE_MISSING, asked * 2)
-    if not count:
-        return []
-    pairs = tx.rows(_MISSING, asked * 2)
-    tiers = {row[0]: Tier(row[1]) for row in tx.rows(_TIERS, asked)}  # after: it knows them all
+    pairs = tx.rows(_MISSING, part.of(tx) * 2)
+    tiers = {row[0]: Tier(row[1]) for row in tx.rows(_TIERS, part.of(tx))}  # after: it has them all
     return [(account_id, tiers[account_id], name) for account_id, name in pairs]
 
 
