@@ -4,7 +4,27 @@ CORE, ACTIONS, MOVES = "tests/core", "tests/actions", "tests/moves"
 TICKS, SWEEP = f"{ACTIONS}/test_pull_ticks.py", f"{ACTIONS}/test_sweep_heat.py"
 PULL, RUN, RACE = (f"{ACTIONS}/test_{n}.py" for n in ("pulls", "run_pulls", "pull_races"))
 
+PLANS = "tests/store/test_pull_plans.py"
+
 PULLS = [
+    (
+        "store/postgres.py",
+        "_BATCH_APP_SQL = _BATCH_SQL + _IN_ORDER",
+        "_BATCH_APP_SQL = _BATCH_SQL",
+        f"{PLANS}::test_a_tick_finds_ids_by_their_key[postgresql-measured while empty]",
+    ),
+    (
+        "store/slices.py",
+        'f"= any (array({_CADENCED}))"',
+        'f"in ({_CADENCED})"',
+        f"{PLANS}::test_a_slice_reads_its_own_accounts[postgresql-never measured]",
+    ),
+    (
+        "store/heats.py",
+        "h.account_id = v.account_id and h.version = v.version\n",
+        "h.account_id = v.account_id\n",
+        f"{SWEEP}::test_a_signal_that_was_faster_stays",
+    ),
     (
         "core/heat.py",
         "waited_from = max(below, state.entered_at)",

@@ -57,7 +57,7 @@ def _sweep(tx: Tx, rules: TenantRules, before: Sweep, part: Slice) -> int:
     if not sweeps.move(tx, before, after):
         return 0
     heat.plan_sweep(tx, after)
-    written = _written(tx, cooled, new)
+    written = _written(tx, part, cooled, new)
     if rules.heat.rollup_days:
         _roll_up(tx, rules.heat.rollup_days, part)
     if tenant is None:
@@ -96,9 +96,9 @@ def _first(tx: Tx, rules: TenantRules, part: Slice) -> list[Change]:
     return found
 
 
-def _written(tx: Tx, cooled: Sequence[Change], new: Sequence[Change]) -> list[Change]:
+def _written(tx: Tx, part: Slice, cooled: Sequence[Change], new: Sequence[Change]) -> list[Change]:
     """Write what nobody has written since it was read."""
-    done = heats.save_fenced(tx, [one.heat for one in cooled])
+    done = heats.save_fenced(tx, part, [one.heat for one in cooled])
     done |= heats.add(tx, [one.heat for one in new])
     return [one for one in (*cooled, *new) if one.heat.account_id in done]
 

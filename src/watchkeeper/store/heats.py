@@ -74,12 +74,13 @@ _SAVE_FENCED = Statement(
     from unnest(%s::text[], %s::tid[], %s::int[],
         {", ".join(f"%s::{_typed(name)}[]" for name in _COOLED_NAMES)})
         as v (account_id, place, version, {_COOLED})
-    where h.ctid = v.place and h.tenant_id = %s and h.account_id = v.account_id
-        and h.version = v.version
+    where h.ctid = v.place and h.account_id = v.account_id and h.version = v.version
+        and h.tenant_id = %s and h.account_id > %s and h.account_id <= %s  -- so much is read at most
     returning h.account_id""",
     f"""update heats set updated_at = ?, computed_at = max(computed_at, ?), policy_version = ?,
         version = version + 1, {", ".join(f"{name} = ?" for name in _COOLED_NAMES)}
-    where tenant_id = ? and account_id = ? and version = ? returning account_id""",
+    where account_id = ? and version = ? and tenant_id = ? and account_id > ? and account_id <= ?
+    returning account_id""",
 )
 _STALE_WHERE = f"from heats where {RANGE} and (changes_at <= %s or policy_version <> %s)"
 _STALE = Statement(
@@ -167,8 +168,8 @@ def add(tx: Tx, heats: Sequence[Heat]) -> set[str]:
     return {row[0] for row in tx.rows(_ADD, (tx.tenant_id, tx.now, encode(rows)))}
 
 
-def save_fenced(tx: Tx, heats: Sequence[Heat]) -> set[str]:
-    """Write those that nobody has written since they were read; whose they were.
+def save_fenced(tx: Tx, part: Slice, heats: Sequence[Heat]) -> set[str]:
+    """Write those of a slice that nobody has written since they were read; whose they were.
 
     They are of one policy, and have heard nothing: what a signal or a posture says stays.
     """
@@ -180,7 +181,7 @@ def save_fenced(tx: Tx, heats: Sequence[Heat]) -> set[str]:
     if tx.engine == "sqlite":
         done = set()
         for heat in heats:
-            values = (*common, *_cooled(heat), tx.tenant_id, heat.account_id, heat.version - 1)
+            values = (*common, *_cooled(heat), heat.account_id, heat.version - 1, *part.of(tx))
             done |= {row[0] for row in tx.rows(_SAVE_FENCED, values)}
         return done
     columns = zip(*map(_cooled, heats), strict=True)
@@ -190,7 +191,7 @@ def save_fenced(tx: Tx, heats: Sequence[Heat]) -> set[str]:
         _array([heat.place for heat in heats]),
         _array([heat.version - 1 for heat in heats]),
         *map(_array, columns),
-        tx.tenant_id,
+        *part.of(tx),
     )
     return {row[0] for row in tx.rows(_SAVE_FENCED, asked)}
 

@@ -39,8 +39,10 @@ _SAVE = Statement(
     on conflict (tenant_id, account_id, connector_id) do update set {_SET}""",
 )
 _OF_ACCOUNTS = Statement(
+    # In the order of the key: no other index will do for a batch, which may not sort.
     f"""select n.* from jsonb_array_elements_text(%s::jsonb) v (a), lateral (
-        select {_COLUMNS} from next_pulls where tenant_id = %s and account_id = v.a offset 0) n""",
+        select {_COLUMNS} from next_pulls where tenant_id = %s and account_id = v.a
+        order by connector_id offset 0) n""",
     f"""select {_COLUMNS} from next_pulls where account_id in (select value from json_each(?))
         and tenant_id = ?""",
 )

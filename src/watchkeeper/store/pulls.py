@@ -64,8 +64,8 @@ _INSERT = Statement(
     f"insert into pulls (tenant_id, {_NEW}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) {_AGAIN}",
 )
 _TAKEN = Statement(
-    # Asked for in this order, the key is the only index that need not sort: a plan that was made
-    # while the table was small does not read all that was pulled since.
+    # Asked for in this order, the key is the only index that need not sort, which a batch may not:
+    # a plan that was made while the table was small does not read all that was pulled since.
     """select p.pull_job_id from jsonb_array_elements_text(%s::jsonb) v (k), lateral (
         select pull_job_id, expires_at from pulls where tenant_id = %s
         and pull_job_id >= v.k and pull_job_id <= v.k order by pull_job_id limit 1) p
