@@ -62,10 +62,22 @@ PULLS = [
         f"{CORE}/test_pulls.py::test_what_a_budget_says",
     ),
     (
-        "moves/pulls.py",
-        "        self._follow_clock()\n",
-        "",
+        "moves/pull_gates.py",
+        "limits.by_clock(gate, now) for name, gate",
+        "gate for name, gate",
         f"{PULL}::test_a_clock_that_steps_back_neither_admits_nor_locks_out",
+    ),
+    (
+        "actions/tick_pulls.py",
+        "{name: _taken_of(rooms[name], tx.now) for name in pulled}",
+        "{name: most for name in pulled}",
+        f"{TICKS}::test_behind_a_rate_as_many_are_taken_as_may_pass[sqlite]",
+    ),
+    (
+        "core/limits.py",
+        "max(one.retry_at for one in found if one.count == count)",
+        "min(one.retry_at for one in found if one.count == count)",
+        f"{CORE}/test_gates.py::test_how_many_may_pass",
     ),
     (
         "moves/pulls.py",
@@ -75,8 +87,8 @@ PULLS = [
     ),
     (
         "moves/pulls.py",
-        "refused = self._killed(job) or self.limits.refuse(name)",
-        "refused = self.limits.refuse(name)",
+        "refused = self._killed(job) or self.gates.refuse(name)",
+        "refused = self.gates.refuse(name)",
         f"{PULL}::test_a_kill_switch_stops_pulls",
     ),
     (

@@ -225,9 +225,9 @@ def ensure_tick(tx: Tx, at: Instant) -> None:
 
 def mend_tick(tx: Tx) -> None:
     """If the next tick is long over it was lost: somebody discarded it, say."""
-    planned, due_at = next_pulls.tick_at(tx), next_pulls.next_due(tx)
-    if due_at is not None and (planned is None or planned < tx.now - ROUND_US):
-        plan_tick(tx, Instant(max(due_at, tx.now)))
+    planned, due = next_pulls.tick_at(tx), next_pulls.next_due(tx)
+    if due and (planned is None or planned < tx.now - ROUND_US):
+        plan_tick(tx, Instant(max(min(due.values()), tx.now)))
 
 
 def plan_tick(tx: Tx, at: Instant) -> None:

@@ -68,6 +68,7 @@ _COOLED = "tier, entered_at, below_warm_at, below_hot_at, changes_at, " + _SCORE
 _COOLED_NAMES = _COOLED.split(", ")
 _SAVE_FENCED = Statement(
     # An array for each column: of what the server can be told a thousand rows by, the cheapest.
+    # However the two are joined, no more than the slice is read.
     f"""update heats h set updated_at = %s, computed_at = greatest(h.computed_at, %s),
         policy_version = %s, version = h.version + 1,
         {", ".join(f"{name} = v.{name}" for name in _COOLED_NAMES)}
@@ -75,7 +76,7 @@ _SAVE_FENCED = Statement(
         {", ".join(f"%s::{_typed(name)}[]" for name in _COOLED_NAMES)})
         as v (account_id, place, version, {_COOLED})
     where h.ctid = v.place and h.account_id = v.account_id and h.version = v.version
-        and h.tenant_id = %s and h.account_id > %s and h.account_id <= %s  -- so much is read at most
+        and h.tenant_id = %s and h.account_id > %s and h.account_id <= %s
     returning h.account_id""",
     f"""update heats set updated_at = ?, computed_at = max(computed_at, ?), policy_version = ?,
         version = version + 1, {", ".join(f"{name} = ?" for name in _COOLED_NAMES)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from watchkeeper.core.heat import Tier
@@ -21,12 +21,12 @@ _TYPED = (
 _SET = ", ".join(f"{name} = excluded.{name}" for name in _NAMES[2:])
 # What waits longer than its own cadence goes before every tier; then the hottest first.
 _DUE = same(
-    f"select {_COLUMNS} from (select {_COLUMNS}"
-    " from next_pulls where tenant_id = %s and overdue_at <= %s and due_at <= %s"
+    f"select {_COLUMNS} from (select {_COLUMNS} from next_pulls where tenant_id = %s"
+    " and connector_id = %s and overdue_at <= %s and due_at <= %s"
     " order by overdue_at limit %s) overdue union all "
     + " union all ".join(
         f"select {_COLUMNS} from (select {_COLUMNS} from next_pulls where tenant_id = %s"
-        f" and tier = {int(tier)} and due_at <= %s and overdue_at > %s"
+        f" and connector_id = %s and tier = {int(tier)} and due_at <= %s and overdue_at > %s"
         f" order by due_at limit %s) {tier.name.lower()}"
         for tier in (Tier.HOT, Tier.WARM, Tier.COLD)
     )
@@ -41,18 +41,25 @@ _SAVE = Statement(
 _OF_ACCOUNTS = Statement(
     # In the order of the key: no other index will do for a batch, which may not sort.
     f"""select n.* from jsonb_array_elements_text(%s::jsonb) v (a), lateral (
-        select {_COLUMNS} from next_pulls where tenant_id = %s and account_id = v.a
-        order by connector_id offset 0) n""",
+        select {_COLUMNS} from next_pulls
+        where tenant_id = %s and account_id >= v.a and account_id <= v.a
+        order by account_id, connector_id offset 0) n""",
     f"""select {_COLUMNS} from next_pulls where account_id in (select value from json_each(?))
         and tenant_id = ?""",
 )
+_EARLIEST = " union all ".join(
+    "select * from (select due_at from next_pulls"
+    f" where tenant_id = %s and connector_id = c.id and tier = {int(tier)}"
+    " order by due_at limit 1) x"
+    for tier in Tier
+)
+# From one connector's name to the next along the index: pulls are many, connectors are few.
 _NEXT_DUE = same(
-    "select min(due_at) from ("
-    + " union all ".join(
-        f"select min(due_at) as due_at from next_pulls where tenant_id = %s and tier = {int(tier)}"
-        for tier in Tier
-    )
-    + ") x"
+    "with recursive c (id) as (select * from (select connector_id from next_pulls"
+    " where tenant_id = %s order by connector_id limit 1) x union all"
+    " select (select connector_id from next_pulls where tenant_id = %s and connector_id > c.id"
+    " order by connector_id limit 1) from c where c.id is not null)"
+    f" select c.id, (select min(due_at) from ({_EARLIEST}) y) from c where c.id is not null"
 )
 # A connector may have come after the account. Sets are compared, which is no worse where the
 # tables have grown since they were last measured.
@@ -62,7 +69,8 @@ _MISSING = same(
 )
 _TIERS = same(f"select account_id, tier from heats where {RANGE}")
 _REMOVE = same(
-    "delete from next_pulls where tenant_id = %s and account_id = %s and connector_id = %s"
+    "delete from next_pulls where tenant_id = %s and connector_id = %s and account_id in ("
+    "select account_id from next_pulls where tenant_id = %s and connector_id = %s limit %s)"
 )
 _TICK = same("select due_at from pull_ticks where tenant_id = %s")
 _SET_TICK = same(
@@ -84,11 +92,18 @@ class NextPull(NamedTuple):
     pulled_at: Instant | None
 
 
-def due(tx: Tx, limit: int) -> list[NextPull]:
-    """What is due, in the order in which it is to be looked at."""
+def due(tx: Tx, most: Mapping[str, int], limit: int) -> list[NextPull]:
+    """What is due of these connectors, of each at most so many, in the order of its urgency."""
     now, tenant_id = tx.now, tx.tenant_id
-    asked = (tenant_id, now, now, limit) * 4
-    found = [_next(row) for row in tx.rows(_DUE, asked)]
+    sent = [
+        (tx.send(_DUE, (tenant_id, name, now, now, min(count, limit)) * 4), count)
+        for name, count in most.items()
+        if count
+    ]
+    found = []
+    for cursor, count in sent:
+        some = sorted(map(_next, cursor.fetchall()), key=lambda pull: _urgency(pull, now))
+        found += some[:count]
     return sorted(found, key=lambda pull: _urgency(pull, now))[:limit]
 
 
@@ -105,9 +120,10 @@ def missing(tx: Tx, part: Slice) -> list[tuple[str, Tier, str]]:
     return [(account_id, tiers[account_id], name) for account_id, name in pairs]
 
 
-def remove(tx: Tx, pulls: Sequence[NextPull]) -> None:
-    if pulls:
-        tx.run_many(_REMOVE, [(tx.tenant_id, *pull[:2]) for pull in pulls])
+def remove(tx: Tx, connector_id: str, limit: int) -> None:
+    """End some pulls of a connector."""
+    of = (tx.tenant_id, connector_id)
+    tx.run(_REMOVE, (*of, *of, limit))
 
 
 def save(tx: Tx, pulls: Sequence[NextPull]) -> None:
@@ -124,9 +140,10 @@ def of_accounts(tx: Tx, account_ids: Sequence[str]) -> list[NextPull]:
     return [_next(row) for row in tx.rows(_OF_ACCOUNTS, (encode(account_ids), tx.tenant_id))]
 
 
-def next_due(tx: Tx) -> Instant | None:
-    [(at,)] = tx.rows(_NEXT_DUE, (tx.tenant_id,) * len(Tier))
-    return None if at is None else Instant(at)
+def next_due(tx: Tx) -> dict[str, Instant]:
+    """By connector, when the first of its pulls is due."""
+    rows = tx.rows(_NEXT_DUE, (tx.tenant_id,) * (2 + len(Tier)))
+    return {row[0]: Instant(row[1]) for row in rows}
 
 
 def tick_at(tx: Tx) -> Instant | None:

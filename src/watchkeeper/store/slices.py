@@ -24,11 +24,12 @@ RANGE = "tenant_id = %s and account_id > %s and account_id <= %s"
 _CADENCED = "select connector_id from connectors where has_cadence"
 _COUNTED = (
     f"select (select count(*) from heats where {RANGE}),"
-    f" (select count(*) from next_pulls where {RANGE} and connector_id {{cadenced}}),"
+    f" (select count(*) from next_pulls where {RANGE} and connector_id || '' {{cadenced}}),"
     " (select count(*) from connectors where has_cadence)"
 )
 _COUNTS = Statement(
-    # As an array it is asked once; joined, it may be asked for every row.
+    # As an array it is asked once; joined, it may be asked for every row. And no index is to think
+    # that the connector would find what the slice finds.
     _COUNTED.format(cadenced=f"= any (array({_CADENCED}))"),
     same(_COUNTED.format(cadenced=f"in ({_CADENCED})")).sqlite,
 )
