@@ -8,6 +8,24 @@ PLANS = "tests/store/test_pull_plans.py"
 
 PULLS = [
     (
+        "store/pulls.py",
+        "expires_at <= %s and ended_at is not null",
+        "expires_at <= %s",
+        f"{ACTIONS}/test_forget_pulls.py::test_one_that_has_not_ended_stays_however_old_it_is",
+    ),
+    (
+        "moves/heat.py",
+        "if one.moves or one.is_ruled_anew}",
+        "if one.moves}",
+        f"{SWEEP}::test_a_shorter_cadence_holds_from_the_next_sweep_on[sqlite]",
+    ),
+    (
+        "moves/heat.py",
+        "if one.was is not None and tier > one.was:",
+        "if tier > (one.was or Tier.COLD):",
+        f"{MOVES}/test_heat.py::test_accounts_that_come_together_are_not_pulled_together[sqlite]",
+    ),
+    (
         "store/postgres.py",
         "_BATCH_APP_SQL = _BATCH_SQL + _IN_ORDER",
         "_BATCH_APP_SQL = _BATCH_SQL",

@@ -178,6 +178,34 @@ def test_another_policy_scores_everybody_anew(lookout: Lookout, place: Place) ->
     assert lookout.heat("ann").policy_version == 1
 
 
+@pytest.mark.req("P-05", "P-03")
+def test_a_shorter_cadence_holds_from_the_next_sweep_on(
+    lookout: Lookout, place: Place, clock: Clock
+) -> None:
+    """No slot of the old cadence is waited for, and nobody is pulled at once with all others."""
+    names = [f"a{n}" for n in range(40)]
+    lookout.connector()
+    lookout.signal(*names)
+    lookout.make_due(place, ago=-5 * HOUR)
+    lookout.make_due(place, "account_id = 'a0'", ago=-MINUTE)
+    place.execute(f"update next_pulls set due_at = {clock.at + 20 * HOUR} where account_id = 'a1'")
+    lookout.policy("[heat_tiers.WARM]\ncadence_seconds = 3600\n")
+    sweep_round(lookout, place)
+    found = lookout.next_pulls(*names)
+    assert all(one.slot_at <= clock.at + HOUR for one in found.values())
+    assert all(one.overdue_at == one.slot_at + HOUR for one in found.values())
+    assert len({one.slot_at for one in found.values()}) > 30, "spread"
+    assert found["a0", "crm"].slot_at == START_AT + MINUTE, "it would come sooner"
+    assert found["a1", "crm"].due_at == START_AT + 20 * HOUR, "a limit said so"
+    tick = min(one.due_at for one in found.values())
+    assert messages(place, TICK)[0]["due_at"] <= tick
+    lookout.policy("[heat_tiers.WARM]\ncadence_seconds = 360000\n")
+    sweep_round(lookout, place)
+    after = lookout.next_pulls(*names)
+    assert {k: v.slot_at for k, v in after.items()} == {k: v.slot_at for k, v in found.items()}
+    assert_verified(lookout.db)
+
+
 @pytest.mark.req("P-02")
 def test_tenants_that_were_there_before_are_swept_when_a_connector_comes(
     lookout: Lookout, place: Place

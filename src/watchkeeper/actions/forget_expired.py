@@ -1,10 +1,16 @@
-"""Expired keys, stored replies and roll-ups are removed, tenant by tenant, in slices."""
+"""Expired keys, stored replies, roll-ups and pulls are removed, tenant by tenant, in slices."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from watchkeeper.core.ids import TenantId
-from watchkeeper.store import expiry, heat_days, tenants
+from watchkeeper.core.policy import pulls_kept_days
+from watchkeeper.core.time import DAY, Instant
+from watchkeeper.store import expiry, heat_days, pulls, tenants
 from watchkeeper.store.database import Database
+from watchkeeper.store.transaction import Tx
 
 
 def forget_expired(db: Database) -> int:
@@ -23,14 +29,20 @@ def _forget_for(db: Database, tenant_id: TenantId) -> int:
             removed += count
     with db.begin(tenant_id) as tx:
         removed += expiry.forget_replies(tx)
-    return removed + _forget_days(db, tenant_id)
+    removed += _forget_all(db, tenant_id, heat_days.forget, heat_days.FORGOTTEN_MAX)
+    return removed + _forget_all(db, tenant_id, partial(_forget_pulls, db), pulls.FORGOTTEN_MAX)
 
 
-def _forget_days(db: Database, tenant_id: TenantId) -> int:
+def _forget_pulls(db: Database, tx: Tx) -> int:
+    days = pulls_kept_days(db.policies.current(tx))
+    return pulls.forget(tx, Instant(tx.now - days * DAY))
+
+
+def _forget_all(db: Database, tenant_id: TenantId, forget: Callable[[Tx], int], most: int) -> int:
     removed = 0
     while True:
         with db.begin(tenant_id) as tx:
-            count = heat_days.forget(tx)
+            count = forget(tx)
         removed += count
-        if count < heat_days.FORGOTTEN_MAX:
+        if count < most:
             return removed

@@ -189,4 +189,5 @@ backoff_max_seconds = 300
 
 [retention]
 delivered_days = 7
+pulls_days = 30                  # from when its id is free again
 """

@@ -177,7 +177,7 @@ DOCUMENT = Table(
                 "topics": Named("topic", re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,127}"), DELIVERY),
             }
         ),
-        "retention": Table({"delivered_days": Whole(1, 3_650)}),
+        "retention": Table({"delivered_days": Whole(1, 3_650), "pulls_days": Whole(1, 3_650)}),
     }
 )
 

@@ -14,7 +14,7 @@ from watchkeeper.core.heat import HeatRules, HeatState, Standing, Tier
 from watchkeeper.core.ids import MessageId
 from watchkeeper.core.ledger import Entry, Kind, Stage
 from watchkeeper.core.policy import TenantRules
-from watchkeeper.core.pulls import PullKey, brought_forward, first_slot
+from watchkeeper.core.pulls import PullKey, brought_forward, first_slot, ruled_anew
 from watchkeeper.core.time import MINUTE, Instant
 from watchkeeper.ids import new_id
 from watchkeeper.store import connectors, heats, ledger, next_pulls, outbox, sweeps
@@ -49,10 +49,11 @@ class Change(NamedTuple):
 
     heat: Heat
     was: Tier | None
+    is_ruled_anew: bool = False  # by another policy than before
 
     @property
     def moves(self) -> bool:
-        """Whether the account's next pulls have to follow."""
+        """Whether the account has come into another tier."""
         return self.was is not self.heat.state.tier
 
 
@@ -90,7 +91,9 @@ def changed(account_id: str, before: Heat | None, found: Standing, rules: Tenant
         1 if before is None else before.version + 1,
         "" if before is None else before.place,
     )
-    return Change(heat, None if before is None else before.state.tier)
+    if before is None:
+        return Change(heat, None)
+    return Change(heat, before.state.tier, before.policy_version != rules.policy_version)
 
 
 def pulls_on_signals(
@@ -142,8 +145,8 @@ def entries(tx: Tx, changes: Iterable[Change], rules: TenantRules) -> list[Entry
 
 
 def follow(tx: Tx, rules: TenantRules, changes: Iterable[Change]) -> None:
-    """Bring the next pulls of accounts whose tier changed to where they belong now."""
-    moved = {one.heat.account_id: one for one in changes if one.moves}
+    """Bring the next pulls of accounts whose tier or policy changed to where they belong now."""
+    moved = {one.heat.account_id: one for one in changes if one.moves or one.is_ruled_anew}
     if not moved:
         return
     if any(one.was is None for one in moved.values()):
@@ -156,13 +159,16 @@ def follow(tx: Tx, rules: TenantRules, changes: Iterable[Change]) -> None:
         for pull in next_pulls.of_accounts(tx, sorted(moved))
     }
     now = tx.now
-    placed = [
-        _placed(tx, rules.heat, one, name, known.get((account_id, name)), now)
-        for account_id, one in moved.items()
-        for name in names
-    ]
-    next_pulls.save(tx, placed)
-    ensure_tick(tx, Instant(min(pull.due_at for pull in placed)))
+    placed = []
+    for account_id, one in moved.items():
+        for name in names:
+            before = known.get((account_id, name))
+            after = _placed(tx, rules.heat, one, name, before, now)
+            if after != before:
+                placed.append(after)
+    if placed:
+        next_pulls.save(tx, placed)
+        ensure_tick(tx, Instant(min(pull.due_at for pull in placed)))
 
 
 def place_missing(tx: Tx, rules: TenantRules, found: Iterable[tuple[str, Tier, str]]) -> None:
@@ -184,22 +190,25 @@ def _placed(
     tx: Tx, heat: HeatRules, one: Change, connector_id: str, before: NextPull | None, now: Instant
 ) -> NextPull:
     tier = one.heat.state.tier
+    if before is None:
+        return _first(tx, heat, one.heat.account_id, tier, connector_id)
     cadence_us = heat.tiers[tier].cadence_us
-    key = PullKey(tx.tenant_id, one.heat.account_id, connector_id)
-    slot_at = first_slot(key, cadence_us, now) if before is None else before.slot_at
-    pulled_at = None if before is None else before.pulled_at
-    due_at = slot_at if before is None else before.due_at
-    if tier > (one.was or Tier.COLD):
-        slot_at = brought_forward(slot_at, pulled_at, cadence_us, now)
+    slot_at, due_at = before.slot_at, before.due_at
+    if one.was is not None and tier > one.was:
+        slot_at = brought_forward(slot_at, before.pulled_at, cadence_us, now)
         due_at = min(due_at, slot_at)
+    elif one.is_ruled_anew:
+        key = PullKey(tx.tenant_id, before.account_id, connector_id)
+        slot_at = ruled_anew(key, slot_at, cadence_us, now)
+        due_at = slot_at if due_at == before.slot_at else due_at  # else a limit has moved it
     return NextPull(
-        key.account_id,
+        before.account_id,
         connector_id,
         tier,
         slot_at,
         due_at,
         Instant(slot_at + cadence_us),
-        pulled_at,
+        before.pulled_at,
     )
 
 
