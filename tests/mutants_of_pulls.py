@@ -117,14 +117,14 @@ PULLS = [
     ),
     (
         "actions/sweep_heat.py",
-        "            if not sweeps.move(tx, before, after):\n                return 0\n",
-        "            sweeps.move(tx, before, after)\n",
+        "    if not sweeps.move(tx, before, after):\n        return 0\n",
+        "    sweeps.move(tx, before, after)\n",
         f"{SWEEP}::test_a_message_that_comes_twice_does_nothing[sqlite]",
     ),
     (
         "actions/sweep_heat.py",
-        "                heat.mend_tick(tx)\n",
-        "                pass\n",
+        "        heat.mend_tick(tx)\n",
+        "        pass\n",
         f"{SWEEP}::test_a_tick_that_was_lost_is_mended[sqlite]",
     ),
     (

@@ -109,12 +109,12 @@ def _waits(rooms: Mapping[str, Room], found: Sequence[NextPull]) -> dict[str, In
 
 def _plan(tx: Tx, waits: Mapping[str, Instant], *, is_behind: bool) -> None:
     """The next tick: when something is due of a connector that has room by then."""
+    if is_behind:
+        heat.plan_tick(tx, tx.now)
+        return
     due = next_pulls.next_due(tx)
     if not due:
         next_pulls.forget_tick(tx)
-        return
-    if is_behind:
-        heat.plan_tick(tx, tx.now)
         return
     soonest = [
         max(waits[name], tx.now + LIMITED_GAP_US) if name in waits else max(at, tx.now + GAP_US)
