@@ -29,13 +29,13 @@ PULLS = [
         "store/postgres.py",
         "_BATCH_APP_SQL = _BATCH_SQL + _IN_ORDER",
         "_BATCH_APP_SQL = _BATCH_SQL",
-        f"{PLANS}::test_a_tick_finds_ids_by_their_key[postgresql-measured while empty]",
+        f"{PLANS}::test_a_tick_finds_ids_by_their_key[measured-postgresql]",
     ),
     (
         "store/slices.py",
         'f"= any (array({_CADENCED}))"',
         'f"in ({_CADENCED})"',
-        f"{PLANS}::test_a_slice_reads_its_own_accounts[postgresql-never measured]",
+        f"{PLANS}::test_a_slice_reads_its_own_accounts[unmeasured-postgresql]",
     ),
     (
         "store/heats.py",
