@@ -2,7 +2,7 @@
 
 import functools
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from bench.events import DEBOUNCE_SECONDS, HELD_TRIGGER, PLAIN_TRIGGER, Event
 from bench.turns_by_hand import Work
@@ -160,8 +160,8 @@ class Looker:
         with self.db.begin(TENANT) as tx:
             tx.run(same("update heats set policy_version = %s"), (version,))
 
-    def sweep(self, size: int) -> None:
-        """One whole round, slice after slice, as its messages would have it."""
+    def sweep(self, size: int) -> Iterator[None]:
+        """One whole round as its messages would have it, a slice with each step."""
         with self.db.begin(TENANT) as tx:
             heat.start_sweeping(tx, tx.now)
             begun = sweeps.get(tx)
@@ -174,6 +174,7 @@ class Looker:
                 found = sweeps.get(tx)
             assert found is not None
             now = found
+            yield
 
     def tick_for(self, seconds: float) -> float:
         """Pulls scheduled a second."""

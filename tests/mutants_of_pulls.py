@@ -4,7 +4,45 @@ CORE, ACTIONS, MOVES = "tests/core", "tests/actions", "tests/moves"
 TICKS, SWEEP = f"{ACTIONS}/test_pull_ticks.py", f"{ACTIONS}/test_sweep_heat.py"
 PULL, RUN, RACE = (f"{ACTIONS}/test_{n}.py" for n in ("pulls", "run_pulls", "pull_races"))
 
+PLANS = "tests/store/test_pull_plans.py"
+
 PULLS = [
+    (
+        "store/pulls.py",
+        "expires_at <= %s and ended_at is not null",
+        "expires_at <= %s",
+        f"{ACTIONS}/test_forget_pulls.py::test_one_that_has_not_ended_stays_however_old_it_is",
+    ),
+    (
+        "moves/heat.py",
+        "if one.moves or one.is_ruled_anew}",
+        "if one.moves}",
+        f"{SWEEP}::test_a_shorter_cadence_holds_from_the_next_sweep_on[sqlite]",
+    ),
+    (
+        "moves/heat.py",
+        "if one.was is not None and tier > one.was:",
+        "if tier > (one.was or Tier.COLD):",
+        f"{MOVES}/test_heat.py::test_accounts_that_come_together_are_not_pulled_together[sqlite]",
+    ),
+    (
+        "store/postgres.py",
+        "_BATCH_APP_SQL = _BATCH_SQL + _IN_ORDER",
+        "_BATCH_APP_SQL = _BATCH_SQL",
+        f"{PLANS}::test_a_tick_finds_ids_by_their_key[measured-postgresql]",
+    ),
+    (
+        "store/slices.py",
+        'f"= any (array({_CADENCED}))"',
+        'f"in ({_CADENCED})"',
+        f"{PLANS}::test_a_slice_reads_its_own_accounts[unmeasured-postgresql]",
+    ),
+    (
+        "store/heats.py",
+        "h.account_id = v.account_id and h.version = v.version\n",
+        "h.account_id = v.account_id\n",
+        f"{SWEEP}::test_a_signal_that_was_faster_stays",
+    ),
     (
         "core/heat.py",
         "waited_from = max(below, state.entered_at)",
@@ -19,8 +57,8 @@ PULLS = [
     ),
     (
         "core/heat.py",
-        "        at = min(now, next_change(state, rules))\n",
-        "        at = now\n",
+        "    at = min(next_change(state, rules), max(now, state.computed_at))\n",
+        "    at = max(now, state.computed_at)\n",
         f"{CORE}/test_heat_history.py::test_a_look_every_so_often_changes_nothing",
     ),
     (
@@ -42,10 +80,22 @@ PULLS = [
         f"{CORE}/test_pulls.py::test_what_a_budget_says",
     ),
     (
-        "moves/pulls.py",
-        "        self._follow_clock()\n",
-        "",
+        "moves/pull_gates.py",
+        "limits.by_clock(gate, now) for name, gate",
+        "gate for name, gate",
         f"{PULL}::test_a_clock_that_steps_back_neither_admits_nor_locks_out",
+    ),
+    (
+        "actions/tick_pulls.py",
+        "{name: _taken_of(rooms[name], tx.now) for name in pulled}",
+        "{name: most for name in pulled}",
+        f"{TICKS}::test_behind_a_rate_as_many_are_taken_as_may_pass[sqlite]",
+    ),
+    (
+        "core/limits.py",
+        "max(one.retry_at for one in found if one.count == count)",
+        "min(one.retry_at for one in found if one.count == count)",
+        f"{CORE}/test_gates.py::test_how_many_may_pass",
     ),
     (
         "moves/pulls.py",
@@ -55,8 +105,8 @@ PULLS = [
     ),
     (
         "moves/pulls.py",
-        "refused = self._killed(job) or self.limits.refuse(name)",
-        "refused = self.limits.refuse(name)",
+        "refused = self._killed(job) or self.gates.refuse(name)",
+        "refused = self.gates.refuse(name)",
         f"{PULL}::test_a_kill_switch_stops_pulls",
     ),
     (
@@ -67,14 +117,14 @@ PULLS = [
     ),
     (
         "actions/sweep_heat.py",
-        "            if not sweeps.move(tx, before, after):\n                return 0\n",
-        "            sweeps.move(tx, before, after)\n",
+        "    if not sweeps.move(tx, before, after):\n        return 0\n",
+        "    sweeps.move(tx, before, after)\n",
         f"{SWEEP}::test_a_message_that_comes_twice_does_nothing[sqlite]",
     ),
     (
         "actions/sweep_heat.py",
-        "                heat.mend_tick(tx)\n",
-        "                pass\n",
+        "        heat.mend_tick(tx)\n",
+        "        pass\n",
         f"{SWEEP}::test_a_tick_that_was_lost_is_mended[sqlite]",
     ),
     (

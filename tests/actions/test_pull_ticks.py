@@ -2,6 +2,7 @@
 
 import json
 from itertools import count
+from unittest.mock import patch
 
 import pytest
 
@@ -10,6 +11,7 @@ from tests.looking import Lookout, decisions, messages, reasons, spent
 from tests.play import ACME
 from tests.power_cut import STEPS_MAX, PowerCut, contents, power_cut_at
 from tests.verify_clean import assert_verified
+from watchkeeper.actions import tick_pulls as tick_module
 from watchkeeper.actions.set_connector import register_connector
 from watchkeeper.actions.tick_pulls import tick_pulls
 from watchkeeper.core.heat import Tier
@@ -272,32 +274,124 @@ def test_twenty_thousand_due_accounts_do_not_delay_another_tenant(
 
 
 @pytest.mark.req("P-10", "P-05")
-def test_refused_by_a_limit_it_is_due_when_the_limiter_says(
+def test_behind_a_rate_as_many_are_taken_as_may_pass(
     lookout: Lookout, place: Place, clock: Clock
 ) -> None:
-    lookout.connector("slow", milli_per_second=1000, burst=1)
-    due(place, {f"a{n}": (HOT, MINUTE) for n in range(4)})
+    """The others stay where they are, and the next tick comes when the limiter says."""
+    lookout.connector("slow", milli_per_second=1000, burst=2)
+    due(place, {f"a{n}": (HOT, MINUTE + n) for n in range(5)})
     place.execute("update next_pulls set connector_id = 'slow'")
-    assert reasons(lookout.tick()) == {"SCHEDULED": 1, "RATE_LIMIT": 3}
-    waiting = sorted(one.due_at for one in lookout.next_pulls("a0", "a1", "a2", "a3").values())
-    assert waiting[:3] == [START_AT + n * SECOND for n in (1, 2, 3)], "one after the other"
-    assert spent(place)["slow"] == (3, 1)
+    assert reasons(lookout.tick()) == {"SCHEDULED": 2}
+    assert messages(place, TICK)[-1]["due_at"] == START_AT + SECOND
+    assert spent(place)["slow"] == (6, 2)
     for _ in range(3):
         clock.advance(1)
-        assert reasons(lookout.tick()) == {"SCHEDULED": 1}
-    assert len(set(pulled(place))) == 4
+        assert lookout.pass_on(TICK) == 1
+    assert pulled(place) == ["a4", "a3", "a2", "a1", "a0"]
+    assert decisions(place) == {("SCHEDULED", None): 5}
     assert_verified(lookout.db)
 
 
-@pytest.mark.req("P-10")
+@pytest.mark.req("P-10", "P-05")
 def test_a_full_connector_is_asked_again_soon(lookout: Lookout, place: Place) -> None:
     lookout.connector("slow", max_concurrency=2)
     due(place, {f"a{n}": (HOT, MINUTE) for n in range(6)})
     place.execute("update next_pulls set connector_id = 'slow'")
-    assert reasons(lookout.tick()) == {"SCHEDULED": 2, "RATE_LIMIT": 4}
-    names = [f"a{n}" for n in range(6)]
-    waiting = sorted(one.due_at for one in lookout.next_pulls(*names).values())[:4]
-    assert waiting == [START_AT + n * SECOND for n in (1, 1, 2, 2)]
+    assert reasons(lookout.tick()) == {"SCHEDULED": 2}
+    assert messages(place, TICK)[-1]["due_at"] == START_AT + SECOND
+
+
+@pytest.mark.req("P-10", "P-13")
+@pytest.mark.parametrize("stop", ["kill switch", "breaker", "hold", "rate", "slots"])
+def test_whoever_waits_behind_a_limit_writes_no_line_each(
+    lookout: Lookout, place: Place, clock: Clock, stop: str
+) -> None:
+    """One is refused for all of them; nothing is consumed, and all go when the way is free."""
+    due(place, {f"a{n}": (HOT, MINUTE + n) for n in range(300)})
+    start = clock.at
+    shut(lookout, place, stop, until=Instant(start + 10 * MINUTE))
+    while clock.at < start + 9 * MINUTE:
+        lookout.tick()
+        planned = messages(place, TICK)[-1]["due_at"]
+        clock.set(Instant(max(planned, clock.at + 20 * SECOND)))
+    lines = decisions(place)
+    assert {result for result, _ in lines} <= {"REFUSED"}
+    assert sum(lines.values()) == {"kill switch": 9, "slots": 0}.get(stop, 1)
+    assert spent(place) == {}
+    assert len(lookout.next_pulls(*[f"a{n}" for n in range(300)])) == 300
+    open_up(lookout, place, stop)
+    clock.set(Instant(start + 11 * MINUTE))
+    lookout.tick()
+    lookout.pass_on(TICK)
+    assert len(set(pulled(place))) == 300
+    assert_verified(lookout.db)
+
+
+def shut(lookout: Lookout, place: Place, stop: str, until: Instant) -> None:
+    match stop:
+        case "kill switch":
+            lookout.kill("connector", "crm")
+        case "breaker":
+            place.execute(
+                "insert into connector_states (tenant_id, connector_id, failures, open_until_at)"
+                f" values ('acme', 'crm', 5, {until})"
+            )
+        case "hold":
+            place.execute(f"update connectors set held_until_at = {until}")
+        case "rate":  # other tenants have used it up
+            slow = f"milli_per_second = 1, burst = 1, scheduled_at = {until}"
+            place.execute(f"update connectors set {slow}")
+        case "slots":
+            place.execute("update connectors set max_concurrency = 1")
+            taken = "'crm', '00000000-0000-7000-8000-000000000001'"
+            place.execute(f"insert into connector_slots values ({taken}, {until})")
+
+
+def open_up(lookout: Lookout, place: Place, stop: str) -> None:
+    if stop == "kill switch":
+        lookout.kill("connector", "crm", on=False)
+    place.execute("delete from connector_states")
+    place.execute("delete from connector_slots")
+    limits = "milli_per_second = null, max_concurrency = null, held_until_at = null"
+    place.execute(f"update connectors set {limits}")
+
+
+@pytest.mark.req("P-14", "P-10")
+def test_a_connector_that_is_shut_keeps_nobody_from_another(lookout: Lookout, place: Place) -> None:
+    """Its pulls are the more urgent, and more than a tick takes."""
+    lookout.policy("[pulls]\nper_tick_max = 5\n")
+    lookout.connector("other")
+    due(place, {f"a{n}": (HOT, 2 * HOUR) for n in range(50)})
+    due(place, {f"b{n}": (COLD, 0) for n in range(3)})
+    place.execute("update next_pulls set connector_id = 'other' where account_id like 'b%'")
+    lookout.kill("connector", "crm")
+    assert reasons(lookout.tick()) == {"SCHEDULED": 3, "KILL_SWITCH": 1}
+    assert sorted(pulled(place)) == ["b0", "b1", "b2"]
+
+
+@pytest.mark.req("P-14", "P-10")
+def test_behind_a_limit_who_is_overdue_goes_first(
+    lookout: Lookout, place: Place, clock: Clock
+) -> None:
+    lookout.connector("slow", milli_per_second=1000, burst=1)
+    due(place, {f"hot{n}": (HOT, MINUTE) for n in range(20)} | {"cold": (COLD, 4 * DAY)})
+    place.execute("update next_pulls set connector_id = 'slow'")
+    lookout.tick()
+    assert pulled(place) == ["cold"]
+
+
+@pytest.mark.req("P-05")
+def test_pulls_of_a_connector_without_cadence_end_some_at_a_time(
+    lookout: Lookout, place: Place
+) -> None:
+    due(place, {f"a{n}": (HOT, 0) for n in range(8)})
+    register_connector(lookout.db, Connector("crm", has_cadence=False))
+    with patch.object(tick_module, "ENDED_MAX", 5):
+        assert lookout.tick() == []
+        assert len(lookout.next_pulls(*[f"a{n}" for n in range(8)])) == 3
+        lookout.clock.advance(1)
+        assert lookout.pass_on(TICK) == 1
+    assert place.execute("select count(*) from next_pulls") == [(0,)]
 
 
 @pytest.mark.req("P-05")
@@ -329,7 +423,7 @@ def test_a_power_cut_leaves_all_or_nothing(lookout: Lookout, place: Place) -> No
             break
         except PowerCut:
             assert contents(place) == before, f"half done after a cut at step {step}: {seen}"
-    assert reasons(found) == {"SCHEDULED": 2, "RATE_LIMIT": 1}
+    assert reasons(found) == {"SCHEDULED": 2}
     after = contents(place)
     for table in ("pulls", "pull_days", "connectors", "connector_slots", "next_pulls", "outbox"):
         assert after[table] != before[table], table

@@ -14,7 +14,7 @@ from tests.power_cut import STEPS_MAX, PowerCut, contents, power_cut_at
 from tests.verify_clean import assert_verified
 from watchkeeper.actions import sweep_heat
 from watchkeeper.actions.sweep_heat import sweep_now, sweep_slice
-from watchkeeper.core.heat import Tier
+from watchkeeper.core.heat import Tier, stand
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.time import HOUR, MINUTE, Instant
 from watchkeeper.moves.heat import SWEEP, TICK
@@ -95,6 +95,33 @@ def test_slices_are_bounded_and_cover_everybody(
 
 
 @pytest.mark.req("P-02")
+def test_names_of_any_kind_cool_down(lookout: Lookout, place: Place, clock: Clock) -> None:
+    """They reach the database in a list, where each of these could mean something else."""
+    names = ['a"b', "a\\b", "{a}", "a,b", "null", "NULL", "a\tb", "ä", "'", "a b", "%s"]
+    lookout.signal(*names)
+    clock.advance(hours=2)
+    assert sweep_round(lookout, place) == [len(names), 0]
+    assert {lookout.heat(name).score.recency for name in names} == {700_000}
+    assert {lookout.heat(name).version for name in names} == {2}
+
+
+@pytest.mark.req("P-02")
+def test_what_a_sweep_writes_is_what_it_found(lookout: Lookout, place: Place, clock: Clock) -> None:
+    """Every column: as if the account had been judged at that moment by somebody else."""
+    lookout.heat_up("ann")
+    lookout.signal("bob")
+    with lookout.db.read(ACME) as tx:
+        rules = lookout.db.policies.exact(tx).rules.heat
+    before = {name: lookout.heat(name) for name in ("ann", "bob")}
+    clock.advance(hours=7)
+    sweep_round(lookout, place)
+    for name, old in before.items():
+        found = lookout.heat(name)
+        assert (found.state, found.score, found.changes_at) == stand(old.state, rules, clock.at)
+        assert found.version == old.version + 1
+
+
+@pytest.mark.req("P-02")
 def test_a_message_that_comes_twice_does_nothing(
     lookout: Lookout, place: Place, clock: Clock
 ) -> None:
@@ -149,6 +176,34 @@ def test_another_policy_scores_everybody_anew(lookout: Lookout, place: Place) ->
     sweep_round(lookout, place)
     assert lookout.tier("ann") is HOT
     assert lookout.heat("ann").policy_version == 1
+
+
+@pytest.mark.req("P-05", "P-03")
+def test_a_shorter_cadence_holds_from_the_next_sweep_on(
+    lookout: Lookout, place: Place, clock: Clock
+) -> None:
+    """No slot of the old cadence is waited for, and nobody is pulled at once with all others."""
+    names = [f"a{n}" for n in range(40)]
+    lookout.connector()
+    lookout.signal(*names)
+    lookout.make_due(place, ago=-5 * HOUR)
+    lookout.make_due(place, "account_id = 'a0'", ago=-MINUTE)
+    place.execute(f"update next_pulls set due_at = {clock.at + 20 * HOUR} where account_id = 'a1'")
+    lookout.policy("[heat_tiers.WARM]\ncadence_seconds = 3600\n")
+    sweep_round(lookout, place)
+    found = lookout.next_pulls(*names)
+    assert all(one.slot_at <= clock.at + HOUR for one in found.values())
+    assert all(one.overdue_at == one.slot_at + HOUR for one in found.values())
+    assert len({one.slot_at for one in found.values()}) > 30, "spread"
+    assert found["a0", "crm"].slot_at == START_AT + MINUTE, "it would come sooner"
+    assert found["a1", "crm"].due_at == START_AT + 20 * HOUR, "a limit said so"
+    tick = min(one.due_at for one in found.values())
+    assert messages(place, TICK)[0]["due_at"] <= tick
+    lookout.policy("[heat_tiers.WARM]\ncadence_seconds = 360000\n")
+    sweep_round(lookout, place)
+    after = lookout.next_pulls(*names)
+    assert {k: v.slot_at for k, v in after.items()} == {k: v.slot_at for k, v in found.items()}
+    assert_verified(lookout.db)
 
 
 @pytest.mark.req("P-02")

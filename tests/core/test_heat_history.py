@@ -9,16 +9,24 @@ from hypothesis import strategies as st
 from tests.core.test_heat import COLD, COOLDOWNS, HOT, NOW, POSTURES, RULES, WARM, at, hot
 from watchkeeper.core.heat import (
     NEVER,
+    HeatRules,
     HeatState,
     Tier,
     advance,
     heard,
     next_change,
     score,
+    stand,
+    standing,
     told_posture,
 )
+from watchkeeper.core.policy import rules_for
+from watchkeeper.core.policy_parse import parse_policy
 from watchkeeper.core.time import DAY, HOUR, MINUTE, Instant
 
+OTHER = rules_for(
+    parse_policy("[heat]\nhot_percent = 40\nwarm_percent = 20\n", version=1), "acme", None
+).heat
 WAITS = [0, MINUTE, HOUR, HOUR + 1, 4 * HOUR, 6 * HOUR + 1, 23 * HOUR, 30 * HOUR, 80 * HOUR]
 steps = st.lists(
     st.tuples(
@@ -124,3 +132,16 @@ def test_nothing_changes_before_the_instant_that_was_named(history: list) -> Non
             assert essence(same) == essence(state)
             before = score(state, RULES, state.computed_at)
             assert score(same, RULES, Instant(due - 1)) == before
+
+
+@pytest.mark.req("P-02", "P-04")
+@settings(max_examples=150)
+@given(steps, st.integers(-HOUR, 5 * DAY), st.sampled_from([RULES, OTHER]))
+def test_where_it_stands_is_what_a_judgement_at_that_moment_says(
+    history: list, wait: int, rules: HeatRules
+) -> None:
+    """Also by rules that are new, and where the clock has stepped back."""
+    for state in play(history)[-1:]:
+        now = Instant(state.computed_at + wait)
+        judged = told_posture(state, rules, state.posture, max(now, state.computed_at))
+        assert stand(state, rules, now) == standing(judged, rules)

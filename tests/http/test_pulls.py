@@ -299,7 +299,7 @@ def test_what_was_rolled_back_is_not_counted(
 
     before = counted("watchkeeper_pulls_total")
     with monkeypatch.context() as patch:
-        patch.setattr(door.db, "_commit", broken)
+        patch.setattr(door.db, "_send_commit", broken)
         problem_of(client.post("/v1/pulls", json=PULL), 500)
     assert door.rows("pulls") == []
     assert counted("watchkeeper_pulls_total") == before

@@ -206,3 +206,23 @@ def test_a_power_cut_leaves_both_or_neither(lookout: Lookout, place: Place, deed
     assert after["ledger"] != before["ledger"]
     assert after["next_pulls"] != before["next_pulls"]
     assert lookout.tier("ann" if deed is by_signals else "bob") is HOT
+
+
+@pytest.mark.req("P-05")
+def test_accounts_that_come_together_are_not_pulled_together(
+    lookout: Lookout, place: Place, clock: Clock
+) -> None:
+    """An import: all of them are new, and warm or hot by what comes with them."""
+    lookout.connector()
+    warm, hot = [f"w{n}" for n in range(60)], [f"h{n}" for n in range(60)]
+    lookout.signal(*warm)
+    lookout.policy("[heat]\nhot_percent = 40\n")
+    lookout.signal(*hot, *hot)
+    assert (lookout.tier("w0"), lookout.tier("h0")) == (WARM, HOT)
+    for names, cadence in ((warm, 6 * HOUR), (hot, HOUR)):
+        found = [one.due_at for one in lookout.next_pulls(*names).values()]
+        assert all(START_AT <= at < START_AT + cadence for at in found)
+        assert max(found) - min(found) > cadence // 2
+        assert len(set(found)) > 50
+    lookout.signal("w0", "w0")
+    assert lookout.next_pulls("w0")["w0", "crm"].due_at == clock.at, "a promotion is another thing"

@@ -1,11 +1,16 @@
-"""Expired keys, replies, roll-ups and old reports are removed, tenant by tenant, in slices."""
+"""Expired keys, replies, roll-ups, pulls and reports are removed, tenant by tenant, in slices."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from watchkeeper.core.ids import TenantId
+from watchkeeper.core.policy import pulls_kept_days
 from watchkeeper.core.time import DAY, Instant
-from watchkeeper.store import expiry, heat_days, reports, tenants
+from watchkeeper.store import expiry, heat_days, pulls, reports, tenants
 from watchkeeper.store.database import Database
+from watchkeeper.store.transaction import Tx
 
 
 def forget_expired(db: Database) -> int:
@@ -24,26 +29,27 @@ def _forget_for(db: Database, tenant_id: TenantId) -> int:
             removed += count
     with db.begin(tenant_id) as tx:
         removed += expiry.forget_replies(tx)
-    return removed + _forget_days(db, tenant_id) + _forget_reports(db, tenant_id)
+    removed += _forget_all(db, tenant_id, heat_days.forget, heat_days.FORGOTTEN_MAX)
+    removed += _forget_all(db, tenant_id, partial(_forget_reports, db), reports.FORGOTTEN_MAX)
+    return removed + _forget_all(db, tenant_id, partial(_forget_pulls, db), pulls.FORGOTTEN_MAX)
 
 
-def _forget_days(db: Database, tenant_id: TenantId) -> int:
-    removed = 0
-    while True:
-        with db.begin(tenant_id) as tx:
-            count = heat_days.forget(tx)
-        removed += count
-        if count < heat_days.FORGOTTEN_MAX:
-            return removed
+def _forget_pulls(db: Database, tx: Tx) -> int:
+    days = pulls_kept_days(db.policies.current(tx))
+    return pulls.forget(tx, Instant(tx.now - days * DAY))
 
 
-def _forget_reports(db: Database, tenant_id: TenantId) -> int:
+def _forget_reports(db: Database, tx: Tx) -> int:
     """Reports that somebody asked for, beyond what policy keeps; those of milestones stay."""
+    kept_days = db.policies.exact(tx).rules.reports.kept_days
+    return reports.forget(tx, Instant(tx.now - kept_days * DAY))
+
+
+def _forget_all(db: Database, tenant_id: TenantId, forget: Callable[[Tx], int], most: int) -> int:
     removed = 0
     while True:
         with db.begin(tenant_id) as tx:
-            kept_days = db.policies.exact(tx).rules.reports.kept_days
-            count = reports.forget(tx, Instant(tx.now - kept_days * DAY))
+            count = forget(tx)
         removed += count
-        if count < reports.FORGOTTEN_MAX:
+        if count < most:
             return removed

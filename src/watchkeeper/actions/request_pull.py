@@ -92,7 +92,7 @@ def _scheduled(
     """Answers to what `jobs` finds to be wanted, in the transaction in which it found it."""
 
     def deed() -> Sequence[Scheduled]:
-        with db.begin(tenant_id) as tx:
+        with db.batch(tenant_id) as tx:
             tenant = tenants.lock(tx)
             rules = db.policies.exact(tx).rules
             answers = pulls.schedule(tx, tenant, rules, jobs(tx))

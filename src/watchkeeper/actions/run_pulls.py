@@ -32,7 +32,6 @@ from watchkeeper.core.time import Instant
 from watchkeeper.handlers.registry import Ended, Parked, Registry
 from watchkeeper.ids import new_id
 from watchkeeper.moves.lose_messages import Lost
-from watchkeeper.moves.pulls import FULL_PAUSE_US
 from watchkeeper.results import Pull
 from watchkeeper.store import connectors, kill_switches, ledger, outbox_settle, pulls, tenants
 from watchkeeper.store.connectors import ConnectorState
@@ -82,7 +81,7 @@ def _start(tx: Tx, message: Message, switches: Mapping[str, str], lease_us: int)
             error = f"kill switch {switch} is on: {switches[switch]}"
             return Ended(message, NotCalled(error), Reject(error))
     if not _has_slot(tx, detail["connector_id"], message.id, lease_us):
-        return Ended(message, None, Parked(FULL_PAUSE_US, "its connector is full"))
+        return Ended(message, None, Parked(limits.FULL_PAUSE_US, "its connector is full"))
     pulls.start(tx, detail["pull_job_id"], message.id)
     return Pull(
         pull_job_id=detail["pull_job_id"],

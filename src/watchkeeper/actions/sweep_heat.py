@@ -16,11 +16,12 @@ from watchkeeper.core.time import DAY, Instant, day_of
 from watchkeeper.moves import heat
 from watchkeeper.moves.heat import Change
 from watchkeeper.moves.lose_messages import Lost
-from watchkeeper.store import heat_days, heats, ledger, next_pulls, sweeps, tenants
+from watchkeeper.store import heat_days, heats, ledger, next_pulls, slices, sweeps, tenants
 from watchkeeper.store.database import Database
 from watchkeeper.store.json import loads
+from watchkeeper.store.slices import Slice
 from watchkeeper.store.sweeps import Sweep
-from watchkeeper.store.transaction import Tx
+from watchkeeper.store.transaction import Row, Tx
 
 SLICE = 10_000
 
@@ -34,62 +35,77 @@ def sweep_slice(db: Database, tenant_id: TenantId, payload: str, size: int = SLI
     before = Sweep(Instant(told["round_at"]), str(told["after"]))
 
     def deed() -> int:
-        with db.begin(tenant_id) as tx:
+        with db.batch(tenant_id) as tx:
             rules = db.policies.exact(tx).rules
-            until = heats.slice_end(tx, before.after_account, size)
-            changes = [] if until is None else _changes(tx, rules, before.after_account, until)
-            bare = [] if until is None else next_pulls.missing(tx, before.after_account, until)
-            tenant = tenants.lock(tx) if changes or bare or until is None else None
-            after = _next(tx, before, until)
-            if not sweeps.move(tx, before, after):
+            part = slices.next_slice(tx, before.after_account, size)
+            if part is None:
+                _end_round(tx, before)
                 return 0
-            heat.plan_sweep(tx, after)
-            written = _written(tx, changes)
-            if until is not None and rules.heat.rollup_days:
-                _roll_up(tx, rules.heat.rollup_days, before.after_account, until)
-            if tenant is None:
-                return 0
-            ledger.append(tx, tenant, heat.entries(tx, written, rules))
-            tenants.save_seq(tx, tenant)
-            heat.follow(tx, rules, written)
-            if until is None:
-                heat.mend_tick(tx)
-            elif bare:
-                heat.place_missing(tx, rules, next_pulls.missing(tx, before.after_account, until))
-            return len(written)
+            return _sweep(tx, rules, before, part)
 
     return db.retrying(deed)
 
 
-def _changes(tx: Tx, rules: TenantRules, after: str, until: str) -> list[Change]:
-    now, version = tx.now, rules.policy_version
+def _sweep(tx: Tx, rules: TenantRules, before: Sweep, part: Slice) -> int:
+    stale = heats.stale(tx, part, tx.now, rules.policy_version)
+    counts = slices.send_counts(tx, part)  # counted while what is stale is judged
+    cooled = _cooled(tx, rules, stale)
+    gaps = slices.gaps(part, counts)
+    new = _first(tx, rules, part) if gaps.in_heats else []
+    tenant = tenants.lock(tx) if cooled or new or gaps.in_pulls else None
+    after = before._replace(after_account=part.until)
+    if not sweeps.move(tx, before, after):
+        return 0
+    heat.plan_sweep(tx, after)
+    written = _written(tx, part, cooled, new)
+    if rules.heat.rollup_days:
+        _roll_up(tx, rules.heat.rollup_days, part)
+    if tenant is None:
+        return 0
+    with tenants.saving_seq(tx, tenant):
+        ledger.append(tx, tenant, heat.entries(tx, written, rules))
+    heat.follow(tx, rules, written)
+    if gaps.in_pulls:
+        heat.place_missing(tx, rules, next_pulls.missing(tx, part))
+    return len(written)
+
+
+def _end_round(tx: Tx, before: Sweep) -> None:
+    tenants.lock(tx)
+    round_at = Instant(max(tx.now, before.round_at + heat.ROUND_US))
+    after = Sweep(round_at, "", before.round_at)
+    if sweeps.move(tx, before, after):
+        heat.plan_sweep(tx, after)
+        heat.mend_tick(tx)
+
+
+def _cooled(tx: Tx, rules: TenantRules, stale: Sequence[Row]) -> list[Change]:
+    by, now = rules.heat, tx.now
+    return [
+        heat.changed(old.account_id, old, rule.stand(old.state, by, now), rules)
+        for old in map(heats.of_stale, stale)
+    ]
+
+
+def _first(tx: Tx, rules: TenantRules, part: Slice) -> list[Change]:
+    """Accounts that have no heat yet get it."""
     found = []
-    for old in heats.stale(tx, after, until, now, version):
-        state = rule.advance(old.state, rules.heat, now)
-        found.append(heat.changed(old.account_id, old, state, rules))
-    for account_id, posture in heats.missing(tx, after, until):
-        state = rule.told_posture(heat.fresh(now, posture), rules.heat, posture, now)
-        found.append(heat.changed(account_id, None, state, rules))
+    for account_id, posture in heats.missing(tx, part).items():
+        state = rule.told_posture(heat.fresh(tx.now, posture), rules.heat, posture, tx.now)
+        found.append(heat.changed(account_id, None, rule.standing(state, rules.heat), rules))
     return found
 
 
-def _written(tx: Tx, changes: Sequence[Change]) -> list[Change]:
+def _written(tx: Tx, part: Slice, cooled: Sequence[Change], new: Sequence[Change]) -> list[Change]:
     """Write what nobody has written since it was read."""
-    new = heats.add(tx, [one.heat for one in changes if one.was is None])
-    done = heats.save_fenced(tx, [one.heat for one in changes if one.was is not None])
-    written = new | done
-    return [one for one in changes if one.heat.account_id in written]
+    done = heats.save_fenced(tx, part, [one.heat for one in cooled])
+    done |= heats.add(tx, [one.heat for one in new])
+    return [one for one in (*cooled, *new) if one.heat.account_id in done]
 
 
-def _roll_up(tx: Tx, days: int, after: str, until: str) -> None:
+def _roll_up(tx: Tx, days: int, part: Slice) -> None:
     day = day_of(tx.now)
-    heat_days.roll_up(tx, after, until, day, Instant((day + 1 + days) * DAY))
-
-
-def _next(tx: Tx, before: Sweep, until: str | None) -> Sweep:
-    if until is not None:
-        return before._replace(after_account=until)
-    return Sweep(Instant(max(tx.now, before.round_at + heat.ROUND_US)), "", before.round_at)
+    heat_days.roll_up(tx, part, day, Instant((day + 1 + days) * DAY))
 
 
 def sweep_again(tx: Tx, _lost: Sequence[Lost]) -> None:

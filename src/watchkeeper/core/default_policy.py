@@ -239,4 +239,5 @@ backoff_max_seconds = 300
 [retention]
 delivered_days = 7
 ledger_days = "unlimited"        # older entries may be pruned, once they are exported
+pulls_days = 30                  # from when its id is free again
 """

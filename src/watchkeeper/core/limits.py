@@ -107,3 +107,138 @@ def failed(breaker: Breaker, rule: BreakerRule, now: Instant) -> Breaker:
     if failures < rule.failures and breaker.open_until_at is None:
         return breaker._replace(failures=failures)
     return Breaker(failures, Instant(now + rule.pause_us))
+
+
+FULL_PAUSE_US = SECOND
+"""When to ask again for a slot: pulls under way end sooner than their leases do."""
+
+
+class Bucket(NamedTuple):
+    """A rate, and how far its schedule has come."""
+
+    rate: Rate
+    scheduled_at: Instant
+
+
+class Hold(NamedTuple):
+    """Upstream asked for patience; from `probe_at` on one pull may see whether it still does."""
+
+    until_at: Instant
+    probe_at: Instant | None = None
+
+
+class Gate(NamedTuple):
+    """All that stands between a tenant and a connector, but for kill switches and budgets."""
+
+    breaker: Breaker = Breaker()
+    hold: Hold | None = None
+    own: Bucket | None = None  # the tenant's rate
+    shared: Bucket | None = None  # that of all tenants
+    slots_max: int | None = None
+    slots_used: int = 0
+    waiting: int = 0  # who were refused a moment ago: they are not all to come back at once
+
+
+class Limit(StrEnum):
+    """What refuses, in the order in which it is asked."""
+
+    BREAKER = "breaker"
+    HOLD = "hold"
+    OWN_RATE = "own_rate"
+    SHARED_RATE = "shared_rate"
+    SLOTS = "slots"
+
+
+class Stopped(NamedTuple):
+    limit: Limit
+    retry_at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How many may pass now, and when the one after them may."""
+
+    count: int
+    retry_at: Instant
+
+
+def held_until(hold: Hold | None, now: Instant) -> Instant | None:
+    if hold is None or now >= hold.until_at:
+        return None
+    return hold.until_at if hold.probe_at is None or now < hold.probe_at else None
+
+
+def stopped(gate: Gate, now: Instant) -> Stopped | None:
+    """What refuses the next pull, and when to ask again; None: it may pass. Takes nothing."""
+    open_until = may_pull(gate.breaker, now)
+    if open_until is not None:
+        return Stopped(Limit.BREAKER, open_until)
+    held = held_until(gate.hold, now)
+    if held is not None:
+        return Stopped(Limit.HOLD, held)
+    for bucket, limit in ((gate.own, Limit.OWN_RATE), (gate.shared, Limit.SHARED_RATE)):
+        if bucket is not None:
+            tokens = take(bucket.rate, bucket.scheduled_at, now, 1)
+            if not tokens.granted:
+                behind = gate.waiting * bucket.rate.interval_us
+                return Stopped(limit, Instant(tokens.retry_at + behind))
+    most = gate.slots_max
+    if most is not None and gate.slots_used >= most:
+        return Stopped(Limit.SLOTS, Instant(now + FULL_PAUSE_US * (1 + gate.waiting // most)))
+    return None
+
+
+def room(gate: Gate, rule: BreakerRule, now: Instant, wanted: int) -> Room:
+    """How many of so many could pass one after the other. Takes nothing."""
+    found = [Room(wanted, now)]
+    if gate.breaker.open_until_at is not None:
+        open_until = may_pull(gate.breaker, now)
+        probed = Room(1, Instant(now + rule.probe_us))
+        found.append(probed if open_until is None else Room(0, open_until))
+    if gate.hold is not None and now < gate.hold.until_at:
+        found.append(Room(int(held_until(gate.hold, now) is None), gate.hold.until_at))
+    for bucket in (gate.own, gate.shared):
+        if bucket is not None:
+            tokens = take(bucket.rate, bucket.scheduled_at, now, wanted)
+            found.append(Room(tokens.granted, tokens.retry_at))
+    if gate.slots_max is not None:
+        free = max(0, gate.slots_max - gate.slots_used)
+        found.append(Room(free, Instant(now + FULL_PAUSE_US)))
+    count = min(one.count for one in found)
+    return Room(count, max(one.retry_at for one in found if one.count == count))
+
+
+def passed(gate: Gate, rule: BreakerRule, now: Instant) -> Gate:
+    """A pull has passed: the tokens, the probe and the slot are taken."""
+    hold = gate.hold
+    if hold is not None:
+        hold = None if now >= hold.until_at else Hold(hold.until_at)
+    return Gate(
+        probing(gate.breaker, rule, now),
+        hold,
+        _without_token(gate.own, now),
+        _without_token(gate.shared, now),
+        gate.slots_max,
+        gate.slots_used + 1,
+        gate.waiting,
+    )
+
+
+def _without_token(bucket: Bucket | None, now: Instant) -> Bucket | None:
+    if bucket is None:
+        return None
+    return Bucket(bucket.rate, take(bucket.rate, bucket.scheduled_at, now, 1).next_at)
+
+
+def by_clock(gate: Gate, now: Instant) -> Gate:
+    """Where the clock has stepped back, schedules step back with it."""
+    own, shared = _possible(gate.own, now), _possible(gate.shared, now)
+    return (
+        gate if (own, shared) == (gate.own, gate.shared) else gate._replace(own=own, shared=shared)
+    )
+
+
+def _possible(bucket: Bucket | None, now: Instant) -> Bucket | None:
+    if bucket is None:
+        return None
+    return Bucket(bucket.rate, possible(bucket.rate, bucket.scheduled_at, now))

@@ -155,6 +155,11 @@ def ledger_days(policy: Policy) -> int | None:
     return limit(table(policy.effective["retention"]), "ledger_days")
 
 
+def pulls_kept_days(policy: Policy) -> int:
+    """For how many days pulls that have ended are kept, from when their ids are free again."""
+    return whole(table(policy.effective["retention"]), "pulls_days")
+
+
 def diff(old: Policy, new: Policy) -> list[Change]:
     """Every value that differs in effect, by path."""
     before, after = dict(leaves(old.effective)), dict(leaves(new.effective))

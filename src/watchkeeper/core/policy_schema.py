@@ -226,7 +226,11 @@ DOCUMENT = Table(
             }
         ),
         "retention": Table(
-            {"delivered_days": Whole(1, 3_650), "ledger_days": Whole(1, 36_500, is_limit=True)}
+            {
+                "delivered_days": Whole(1, 3_650),
+                "pulls_days": Whole(1, 3_650),
+                "ledger_days": Whole(1, 36_500, is_limit=True),
+            }
         ),
     }
 )

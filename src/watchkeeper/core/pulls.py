@@ -130,6 +130,11 @@ def first_slot(key: PullKey, cadence_us: int, now: Instant) -> Instant:
     return Instant(now + _spread_us(key, cadence_us))
 
 
+def ruled_anew(key: PullKey, slot_at: Instant, cadence_us: int, now: Instant) -> Instant:
+    """The policy is another: at the latest within its cadence from now, and not all at once."""
+    return min(slot_at, first_slot(key, cadence_us, now))
+
+
 def brought_forward(
     slot_at: Instant, pulled_at: Instant | None, cadence_us: int, now: Instant
 ) -> Instant:

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from watchkeeper.core import heat as rule
-from watchkeeper.core.heat import HeatRules, HeatState, Tier
+from watchkeeper.core.heat import HeatRules, HeatState, Standing, Tier
 from watchkeeper.core.ids import MessageId
 from watchkeeper.core.ledger import Entry, Kind, Stage
 from watchkeeper.core.policy import TenantRules
-from watchkeeper.core.pulls import PullKey, brought_forward, first_slot
+from watchkeeper.core.pulls import PullKey, brought_forward, first_slot, ruled_anew
 from watchkeeper.core.time import MINUTE, Instant
 from watchkeeper.ids import new_id
 from watchkeeper.store import connectors, heats, ledger, next_pulls, outbox, sweeps
@@ -49,10 +49,11 @@ class Change(NamedTuple):
 
     heat: Heat
     was: Tier | None
+    is_ruled_anew: bool = False  # by another policy than before
 
     @property
     def moves(self) -> bool:
-        """Whether the account's next pulls have to follow."""
+        """Whether the account has come into another tier."""
         return self.was is not self.heat.state.tier
 
 
@@ -72,7 +73,7 @@ def hear(
         before = known.get(account_id)
         state = fresh(now, postures.get(account_id)) if before is None else before.state
         after = rule.heard(state, rules.heat, tuple(times), now)
-        changes.append(changed(account_id, before, after, rules))
+        changes.append(changed(account_id, before, rule.standing(after, rules.heat), rules))
     return changes
 
 
@@ -80,17 +81,19 @@ def fresh(now: Instant, posture: str | None = None) -> HeatState:
     return HeatState(posture, entered_at=now, below_warm_at=now, below_hot_at=now, computed_at=now)
 
 
-def changed(account_id: str, before: Heat | None, state: HeatState, rules: TenantRules) -> Change:
+def changed(account_id: str, before: Heat | None, found: Standing, rules: TenantRules) -> Change:
     heat = Heat(
         account_id,
-        state,
-        rule.next_change(state, rules.heat),
-        rule.score(state, rules.heat, state.computed_at),
+        found.state,
+        found.changes_at,
+        found.score,
         rules.policy_version,
         1 if before is None else before.version + 1,
         "" if before is None else before.place,
     )
-    return Change(heat, None if before is None else before.state.tier)
+    if before is None:
+        return Change(heat, None)
+    return Change(heat, before.state.tier, before.policy_version != rules.policy_version)
 
 
 def pulls_on_signals(
@@ -142,8 +145,8 @@ def entries(tx: Tx, changes: Iterable[Change], rules: TenantRules) -> list[Entry
 
 
 def follow(tx: Tx, rules: TenantRules, changes: Iterable[Change]) -> None:
-    """Bring the next pulls of accounts whose tier changed to where they belong now."""
-    moved = {one.heat.account_id: one for one in changes if one.moves}
+    """Bring the next pulls of accounts whose tier or policy changed to where they belong now."""
+    moved = {one.heat.account_id: one for one in changes if one.moves or one.is_ruled_anew}
     if not moved:
         return
     if any(one.was is None for one in moved.values()):
@@ -156,13 +159,16 @@ def follow(tx: Tx, rules: TenantRules, changes: Iterable[Change]) -> None:
         for pull in next_pulls.of_accounts(tx, sorted(moved))
     }
     now = tx.now
-    placed = [
-        _placed(tx, rules.heat, one, name, known.get((account_id, name)), now)
-        for account_id, one in moved.items()
-        for name in names
-    ]
-    next_pulls.save(tx, placed)
-    ensure_tick(tx, Instant(min(pull.due_at for pull in placed)))
+    placed = []
+    for account_id, one in moved.items():
+        for name in names:
+            before = known.get((account_id, name))
+            after = _placed(tx, rules.heat, one, name, before, now)
+            if after != before:
+                placed.append(after)
+    if placed:
+        next_pulls.save(tx, placed)
+        ensure_tick(tx, Instant(min(pull.due_at for pull in placed)))
 
 
 def place_missing(tx: Tx, rules: TenantRules, found: Iterable[tuple[str, Tier, str]]) -> None:
@@ -184,22 +190,25 @@ def _placed(
     tx: Tx, heat: HeatRules, one: Change, connector_id: str, before: NextPull | None, now: Instant
 ) -> NextPull:
     tier = one.heat.state.tier
+    if before is None:
+        return _first(tx, heat, one.heat.account_id, tier, connector_id)
     cadence_us = heat.tiers[tier].cadence_us
-    key = PullKey(tx.tenant_id, one.heat.account_id, connector_id)
-    slot_at = first_slot(key, cadence_us, now) if before is None else before.slot_at
-    pulled_at = None if before is None else before.pulled_at
-    due_at = slot_at if before is None else before.due_at
-    if tier > (one.was or Tier.COLD):
-        slot_at = brought_forward(slot_at, pulled_at, cadence_us, now)
+    slot_at, due_at = before.slot_at, before.due_at
+    if one.was is not None and tier > one.was:
+        slot_at = brought_forward(slot_at, before.pulled_at, cadence_us, now)
         due_at = min(due_at, slot_at)
+    elif one.is_ruled_anew:
+        key = PullKey(tx.tenant_id, before.account_id, connector_id)
+        slot_at = ruled_anew(key, slot_at, cadence_us, now)
+        due_at = slot_at if due_at == before.slot_at else due_at  # else a limit has moved it
     return NextPull(
-        key.account_id,
+        before.account_id,
         connector_id,
         tier,
         slot_at,
         due_at,
         Instant(slot_at + cadence_us),
-        pulled_at,
+        before.pulled_at,
     )
 
 
@@ -225,9 +234,9 @@ def ensure_tick(tx: Tx, at: Instant) -> None:
 
 def mend_tick(tx: Tx) -> None:
     """If the next tick is long over it was lost: somebody discarded it, say."""
-    planned, due_at = next_pulls.tick_at(tx), next_pulls.next_due(tx)
-    if due_at is not None and (planned is None or planned < tx.now - ROUND_US):
-        plan_tick(tx, Instant(max(due_at, tx.now)))
+    planned, due = next_pulls.tick_at(tx), next_pulls.next_due(tx)
+    if due and (planned is None or planned < tx.now - ROUND_US):
+        plan_tick(tx, Instant(max(min(due.values()), tx.now)))
 
 
 def plan_tick(tx: Tx, at: Instant) -> None:
@@ -245,7 +254,7 @@ def told_posture(
     before = heats.read(tx, [account_id]).get(account_id)
     state = fresh(tx.now) if before is None else before.state
     after = rule.told_posture(state, rules.heat, posture, tx.now)
-    changes = [changed(account_id, before, after, rules)]
+    changes = [changed(account_id, before, rule.standing(after, rules.heat), rules)]
     heats.save(tx, [changes[0].heat])
     ledger.append(tx, tenant, entries(tx, changes, rules))
     follow(tx, rules, changes)

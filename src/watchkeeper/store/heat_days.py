@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from watchkeeper.core.heat import Tier
 from watchkeeper.core.time import Instant
+from watchkeeper.store.slices import RANGE, Slice
 from watchkeeper.store.statement import same
 from watchkeeper.store.transaction import Tx
 
@@ -15,7 +16,7 @@ FORGOTTEN_MAX = 5_000
 _ROLL_UP = same(
     "insert into heat_days (tenant_id, account_id, day, tier, heat_micro, expires_at)"
     " select tenant_id, account_id, cast(%s as integer), tier, heat_micro, cast(%s as bigint)"
-    " from heats where tenant_id = %s and account_id > %s and account_id <= %s"
+    f" from heats where {RANGE}"
     " on conflict (tenant_id, account_id, day) do update set tier = excluded.tier,"
     " heat_micro = excluded.heat_micro, expires_at = excluded.expires_at"
 )
@@ -36,9 +37,9 @@ class HeatDay(NamedTuple):
     heat_micro: int
 
 
-def roll_up(tx: Tx, after: str, until: str, day: int, expires_at: Instant) -> None:
+def roll_up(tx: Tx, part: Slice, day: int, expires_at: Instant) -> None:
     """Note where the accounts of a slice stand; the last note of a day is the one that stays."""
-    tx.run(_ROLL_UP, (day, expires_at, tx.tenant_id, after, until))
+    tx.run(_ROLL_UP, (day, expires_at, *part.of(tx)))
 
 
 def of_account(tx: Tx, account_id: str, limit: int) -> list[HeatDay]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from watchkeeper.core.heat import Tier
 from watchkeeper.core.time import Instant
 from watchkeeper.store.json import encode
+from watchkeeper.store.slices import RANGE, Slice
 from watchkeeper.store.statement import Statement, same
 from watchkeeper.store.transaction import Row, Tx
 
@@ -20,12 +21,12 @@ _TYPED = (
 _SET = ", ".join(f"{name} = excluded.{name}" for name in _NAMES[2:])
 # What waits longer than its own cadence goes before every tier; then the hottest first.
 _DUE = same(
-    f"select {_COLUMNS} from (select {_COLUMNS}"
-    " from next_pulls where tenant_id = %s and overdue_at <= %s and due_at <= %s"
+    f"select {_COLUMNS} from (select {_COLUMNS} from next_pulls where tenant_id = %s"
+    " and connector_id = %s and overdue_at <= %s and due_at <= %s"
     " order by overdue_at limit %s) overdue union all "
     + " union all ".join(
         f"select {_COLUMNS} from (select {_COLUMNS} from next_pulls where tenant_id = %s"
-        f" and tier = {int(tier)} and due_at <= %s and overdue_at > %s"
+        f" and connector_id = %s and tier = {int(tier)} and due_at <= %s and overdue_at > %s"
         f" order by due_at limit %s) {tier.name.lower()}"
         for tier in (Tier.HOT, Tier.WARM, Tier.COLD)
     )
@@ -38,35 +39,38 @@ _SAVE = Statement(
     on conflict (tenant_id, account_id, connector_id) do update set {_SET}""",
 )
 _OF_ACCOUNTS = Statement(
+    # In the order of the key: no other index will do for a batch, which may not sort.
     f"""select n.* from jsonb_array_elements_text(%s::jsonb) v (a), lateral (
-        select {_COLUMNS} from next_pulls where tenant_id = %s and account_id = v.a offset 0) n""",
+        select {_COLUMNS} from next_pulls
+        where tenant_id = %s and account_id >= v.a and account_id <= v.a
+        order by account_id, connector_id offset 0) n""",
     f"""select {_COLUMNS} from next_pulls where account_id in (select value from json_each(?))
         and tenant_id = ?""",
 )
+_EARLIEST = " union all ".join(
+    "select * from (select due_at from next_pulls"
+    f" where tenant_id = %s and connector_id = c.id and tier = {int(tier)}"
+    " order by due_at limit 1) x"
+    for tier in Tier
+)
+# From one connector's name to the next along the index: pulls are many, connectors are few.
 _NEXT_DUE = same(
-    "select min(due_at) from ("
-    + " union all ".join(
-        f"select min(due_at) as due_at from next_pulls where tenant_id = %s and tier = {int(tier)}"
-        for tier in Tier
-    )
-    + ") x"
+    "with recursive c (id) as (select * from (select connector_id from next_pulls"
+    " where tenant_id = %s order by connector_id limit 1) x union all"
+    " select (select connector_id from next_pulls where tenant_id = %s and connector_id > c.id"
+    " order by connector_id limit 1) from c where c.id is not null)"
+    f" select c.id, (select min(due_at) from ({_EARLIEST}) y) from c where c.id is not null"
 )
-# A connector may have come after the account. Counts tell at little cost whether to look; then
-# sets are compared, which is no worse where the tables have grown since they were last measured.
-_RANGE = "tenant_id = %s and account_id > %s and account_id <= %s"
-_ARE_MISSING = same(
-    f"select (select count(*) from heats where {_RANGE})"
-    " * (select count(*) from connectors where has_cadence)"
-    f" - (select count(*) from next_pulls where {_RANGE}"
-    " and connector_id in (select connector_id from connectors where has_cadence))"
-)
+# A connector may have come after the account. Sets are compared, which is no worse where the
+# tables have grown since they were last measured.
 _MISSING = same(
-    f"select account_id, connector_id from heats, connectors where {_RANGE} and has_cadence"
-    f" except select account_id, connector_id from next_pulls where {_RANGE}"
+    f"select account_id, connector_id from heats, connectors where {RANGE} and has_cadence"
+    f" except select account_id, connector_id from next_pulls where {RANGE}"
 )
-_TIERS = same(f"select account_id, tier from heats where {_RANGE}")
+_TIERS = same(f"select account_id, tier from heats where {RANGE}")
 _REMOVE = same(
-    "delete from next_pulls where tenant_id = %s and account_id = %s and connector_id = %s"
+    "delete from next_pulls where tenant_id = %s and connector_id = %s and account_id in ("
+    "select account_id from next_pulls where tenant_id = %s and connector_id = %s limit %s)"
 )
 _TICK = same("select due_at from pull_ticks where tenant_id = %s")
 _SET_TICK = same(
@@ -88,11 +92,18 @@ class NextPull(NamedTuple):
     pulled_at: Instant | None
 
 
-def due(tx: Tx, limit: int) -> list[NextPull]:
-    """What is due, in the order in which it is to be looked at."""
+def due(tx: Tx, most: Mapping[str, int], limit: int) -> list[NextPull]:
+    """What is due of these connectors, of each at most so many, in the order of its urgency."""
     now, tenant_id = tx.now, tx.tenant_id
-    asked = (tenant_id, now, now, limit) * 4
-    found = [_next(row) for row in tx.rows(_DUE, asked)]
+    sent = [
+        (tx.send(_DUE, (tenant_id, name, now, now, min(count, limit)) * 4), count)
+        for name, count in most.items()
+        if count
+    ]
+    found = []
+    for cursor, count in sent:
+        some = sorted(map(_next, cursor.fetchall()), key=lambda pull: _urgency(pull, now))
+        found += some[:count]
     return sorted(found, key=lambda pull: _urgency(pull, now))[:limit]
 
 
@@ -102,20 +113,17 @@ def _urgency(pull: NextPull, now: Instant) -> tuple[int, Instant]:
     return -pull.tier, pull.due_at
 
 
-def missing(tx: Tx, after: str, until: str) -> list[tuple[str, Tier, str]]:
+def missing(tx: Tx, part: Slice) -> list[tuple[str, Tier, str]]:
     """Accounts of a slice, each with its tier and a connector that it is not looked at with yet."""
-    asked = (tx.tenant_id, after, until)
-    [(count,)] = tx.rows(_ARE_MISSING, asked * 2)
-    if not count:
-        return []
-    pairs = tx.rows(_MISSING, asked * 2)
-    tiers = {row[0]: Tier(row[1]) for row in tx.rows(_TIERS, asked)}  # after: it knows them all
+    pairs = tx.rows(_MISSING, part.of(tx) * 2)
+    tiers = {row[0]: Tier(row[1]) for row in tx.rows(_TIERS, part.of(tx))}  # after: it has them all
     return [(account_id, tiers[account_id], name) for account_id, name in pairs]
 
 
-def remove(tx: Tx, pulls: Sequence[NextPull]) -> None:
-    if pulls:
-        tx.run_many(_REMOVE, [(tx.tenant_id, *pull[:2]) for pull in pulls])
+def remove(tx: Tx, connector_id: str, limit: int) -> None:
+    """End some pulls of a connector."""
+    of = (tx.tenant_id, connector_id)
+    tx.run(_REMOVE, (*of, *of, limit))
 
 
 def save(tx: Tx, pulls: Sequence[NextPull]) -> None:
@@ -132,9 +140,10 @@ def of_accounts(tx: Tx, account_ids: Sequence[str]) -> list[NextPull]:
     return [_next(row) for row in tx.rows(_OF_ACCOUNTS, (encode(account_ids), tx.tenant_id))]
 
 
-def next_due(tx: Tx) -> Instant | None:
-    [(at,)] = tx.rows(_NEXT_DUE, (tx.tenant_id,) * len(Tier))
-    return None if at is None else Instant(at)
+def next_due(tx: Tx) -> dict[str, Instant]:
+    """By connector, when the first of its pulls is due."""
+    rows = tx.rows(_NEXT_DUE, (tx.tenant_id,) * (2 + len(Tier)))
+    return {row[0]: Instant(row[1]) for row in rows}
 
 
 def tick_at(tx: Tx) -> Instant | None:

@@ -64,8 +64,8 @@ _INSERT = Statement(
     f"insert into pulls (tenant_id, {_NEW}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) {_AGAIN}",
 )
 _TAKEN = Statement(
-    # Asked for in this order, the key is the only index that need not sort: a plan that was made
-    # while the table was small does not read all that was pulled since.
+    # Asked for in this order, the key is the only index that need not sort, which a batch may not:
+    # a plan that was made while the table was small does not read all that was pulled since.
     """select p.pull_job_id from jsonb_array_elements_text(%s::jsonb) v (k), lateral (
         select pull_job_id, expires_at from pulls where tenant_id = %s
         and pull_job_id >= v.k and pull_job_id <= v.k order by pull_job_id limit 1) p
@@ -84,6 +84,16 @@ _END = same(
     " and state in ('REQUESTED', 'RUNNING') returning pull_job_id"
 )
 _GET = same(f"select {_COLUMNS} from pulls where tenant_id = %s and pull_job_id = %s")
+
+FORGOTTEN_MAX = 5_000
+"""Rows that one transaction removes."""
+
+# Asked again by the statement that deletes: an id may have been taken anew since it was chosen.
+_IS_OVER = "tenant_id = %s and expires_at <= %s and ended_at is not null"
+_FORGET = same(
+    f"delete from pulls where {_IS_OVER} and pull_job_id in (select pull_job_id from pulls"
+    f" where {_IS_OVER} order by expires_at limit {FORGOTTEN_MAX})"
+)
 
 
 def insert(tx: Tx, pulls: Sequence[Pull]) -> None:
@@ -124,6 +134,14 @@ def end(
 def get(tx: Tx, pull_job_id: str) -> Pull | None:
     rows = tx.rows(_GET, (tx.tenant_id, pull_job_id))
     return _pull(rows[0]) if rows else None
+
+
+def forget(tx: Tx, before: Instant) -> int:
+    """Remove some that have ended and whose ids were free before; how many.
+
+    Less than the most is all. One that has not ended stays, however old it is.
+    """
+    return tx.changed(_FORGET, (tx.tenant_id, before) * 2)
 
 
 FILTERS = ("account_id", "connector_id", "state", "origin")

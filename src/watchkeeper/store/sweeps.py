@@ -15,7 +15,7 @@ _START = same(
 )
 _MOVE = same(
     "update sweeps set round_at = %s, after_account = %s, finished_at = %s"
-    " where tenant_id = %s and round_at = %s and after_account = %s"
+    " where tenant_id = %s and round_at = %s and after_account = %s returning tenant_id"
 )
 
 
@@ -38,4 +38,4 @@ def start(tx: Tx, round_at: Instant) -> bool:
 def move(tx: Tx, before: Sweep, after: Sweep) -> bool:
     """Go on from where it stood; False when another sweeper has."""
     asked = (*after[:2], after.finished_at, tx.tenant_id, *before[:2])
-    return tx.changed(_MOVE, asked) == 1
+    return bool(tx.rows(_MOVE, asked))

@@ -145,8 +145,8 @@ next_pulls = Table(
     Column("overdue_at", Instant, nullable=False),  # from then on it goes before every tier
     Column("pulled_at", Instant),
     CheckConstraint("tier IN (0, 1, 2)", name="next_tier_is_known"),
-    Index("next_pulls_due", "tenant_id", "tier", "due_at"),
-    Index("next_pulls_overdue", "tenant_id", "overdue_at"),
+    Index("next_pulls_due", "tenant_id", "connector_id", "tier", "due_at"),
+    Index("next_pulls_overdue", "tenant_id", "connector_id", "overdue_at"),
     postgresql_with={"fillfactor": "70"},
     sqlite_with_rowid=False,
 )

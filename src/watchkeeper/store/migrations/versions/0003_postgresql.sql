@@ -89,9 +89,9 @@ CREATE TABLE next_pulls (
 )
  WITH (fillfactor = 70);
 
-CREATE INDEX next_pulls_due ON next_pulls (tenant_id, tier, due_at);
+CREATE INDEX next_pulls_due ON next_pulls (tenant_id, connector_id, tier, due_at);
 
-CREATE INDEX next_pulls_overdue ON next_pulls (tenant_id, overdue_at);
+CREATE INDEX next_pulls_overdue ON next_pulls (tenant_id, connector_id, overdue_at);
 
 CREATE TABLE pull_budgets (
     tenant_id TEXT NOT NULL,

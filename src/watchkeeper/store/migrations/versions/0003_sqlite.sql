@@ -88,9 +88,9 @@ CREATE TABLE next_pulls (
 )
  WITHOUT ROWID;
 
-CREATE INDEX next_pulls_due ON next_pulls (tenant_id, tier, due_at);
+CREATE INDEX next_pulls_due ON next_pulls (tenant_id, connector_id, tier, due_at);
 
-CREATE INDEX next_pulls_overdue ON next_pulls (tenant_id, overdue_at);
+CREATE INDEX next_pulls_overdue ON next_pulls (tenant_id, connector_id, overdue_at);
 
 CREATE TABLE pull_budgets (
     tenant_id TEXT NOT NULL,
