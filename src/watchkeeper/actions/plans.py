@@ -66,10 +66,16 @@ class Plans:
         self._with(tenant_id, plan_id, lambda desk, case: moves.edit(desk, case, new, by=by))
 
     def approve(
-        self, tenant_id: TenantId, plan_id: str, *, by: str, is_person: bool = True
+        self,
+        tenant_id: TenantId,
+        plan_id: str,
+        reason: str | None = None,
+        *,
+        by: str,
+        is_person: bool = True,
     ) -> None:
         def deed(desk: Desk, case: Case) -> None:
-            moves.approve(desk, case, by=by, is_person=is_person)
+            moves.approve(desk, case, reason, by=by, is_person=is_person)
 
         self._with(tenant_id, plan_id, deed)
 
@@ -97,7 +103,9 @@ class Plans:
 
     # -- intents ------------------------------------------------------------------------
 
-    def approve_intent(self, tenant_id: TenantId, intent_id: str, *, by: str) -> None:
+    def approve_intent(
+        self, tenant_id: TenantId, intent_id: str, reason: str | None = None, *, by: str
+    ) -> None:
         """Say yes to one attempt: it is carried out."""
 
         def deed(desk: Desk) -> None:
@@ -107,7 +115,7 @@ class Plans:
                     f"its plan is {case.plan.status}; resume it first",
                     status=case.plan.status,
                 )
-            attempts.approve(desk, case, intent, by=by)
+            attempts.approve(desk, case, intent, reason, by=by)
 
         self._at_desk(tenant_id, deed)
 
