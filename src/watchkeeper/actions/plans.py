@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
+from watchkeeper.actions.count_acts import count_acts
 from watchkeeper.actions.create_tenant import create_tenant
 from watchkeeper.core.ids import IntentId, PlanId, TenantId
 from watchkeeper.core.plans import Intent, IntentState, PlanStatus, Reason
@@ -47,13 +48,15 @@ class Plans:
 
     def desk(self, tx: Tx, tenant: LockedTenant) -> Desk:
         """A desk for plans of the tenant whose lock this transaction holds."""
-        return Desk(
+        desk = Desk(
             tx,
             tenant,
             self.db.policies.exact(tx).rules,
             objectives=self.objectives,
             hears_changes=self.hears_changes(tx.tenant_id),
         )
+        tx.after_commit.append(lambda: count_acts(desk.entries))
+        return desk
 
     def create(self, tenant_id: TenantId, new: NewPlan, *, by: str, source: str = CALLER) -> PlanId:
         if self.makes_tenants:

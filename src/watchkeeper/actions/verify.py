@@ -21,6 +21,7 @@ from watchkeeper.store import (
     ledger,
     question,
     questions,
+    questions_act,
     questions_perceive,
     questions_settle,
     tenants,
@@ -29,6 +30,7 @@ from watchkeeper.store.database import Database
 from watchkeeper.store.json import loads
 from watchkeeper.store.question import ROWS_MAX, Scope
 from watchkeeper.store.questions import QUESTIONS
+from watchkeeper.store.questions_act import ACT_QUESTIONS
 from watchkeeper.store.questions_perceive import PERCEIVE_QUESTIONS
 from watchkeeper.store.questions_settle import SETTLE_QUESTIONS
 from watchkeeper.store.transaction import ReadTx
@@ -68,7 +70,8 @@ def verify(
     grace_us: int = GRACE_US,
 ) -> list[Finding]:
     """A finding for each invariant, over the tenants named or all. `None` recomputes all."""
-    told = {q.name: q.holds for q in (*QUESTIONS, *SETTLE_QUESTIONS, *PERCEIVE_QUESTIONS)}
+    asked = (*QUESTIONS, *SETTLE_QUESTIONS, *PERCEIVE_QUESTIONS, *ACT_QUESTIONS)
+    told = {q.name: q.holds for q in asked}
     told[RECOMPUTED] = "a recorded verdict follows from what was recorded with it"
     broken: dict[str, list[dict[str, object]]] = {name: [] for name in told}
     limit = entries_max if recompute_max is None else recompute_max
@@ -86,6 +89,10 @@ def verify(
                 add(broken[one.name], tenant_id, rows)
             for one in PERCEIVE_QUESTIONS:
                 add(broken[one.name], tenant_id, questions_perceive.ask(tx, one, scope))
+            outcome_us = db.policies.exact(tx).rules.act.outcome_timeout_us
+            for one in ACT_QUESTIONS:
+                rows = questions_act.ask(tx, one, scope, outcome_us)
+                add(broken[one.name], tenant_id, rows)
         add(broken[RECOMPUTED], tenant_id, _not_recomputed(db, tenant_id, limit))
     return [Finding(name, told[name], tuple(rows)) for name, rows in broken.items()]
 

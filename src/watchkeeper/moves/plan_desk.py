@@ -7,7 +7,7 @@ them costs the same few statements.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from watchkeeper.core.approvals import Risk
@@ -87,6 +87,11 @@ class Desk:
         self._used: int | None = None
         self._risks: Mapping[str, Risk] | None = None
         self._switches: Mapping[str, str] | None = None
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """What is written down, so far."""
+        return self._entries
 
     # -- what is known ------------------------------------------------------------------
 
