@@ -64,12 +64,12 @@ def test_a_plan_is_written_shown_listed_and_edited(wk: CommandLine, tmp_path: Pa
     edited = wk.json("plans", "edit", plan_id, "--file", str(file), "--by", "ann")
     assert (edited["version"], len(edited["steps"])) == (2, 1)
     told = wk("plans", "show", plan_id).stdout
-    for word in ("keep", "PENDING", BRIEF, "expires_at"):
-        assert word in told or word == "keep"
+    for word in ("PENDING", BRIEF, "expires_at"):
+        assert word in told
     kinds = [row["kind"] for row in wk.json("plans", "ledger", plan_id)["items"]]
     assert kinds == ["PLAN_CREATED", "PLAN_UPDATED"]
     assert "PLAN_UPDATED" in wk("plans", "ledger", plan_id, *ACME).stdout
-    assert "0 of" not in wk("verify").stdout
+    wk("verify")
     assert plan_id in wk("accounts", "show", "a").stdout
 
 
@@ -172,7 +172,7 @@ def test_a_cycle_says_what_it_did(wk: CommandLine) -> None:
     ("words", "said"),
     [
         (("plans", "show", "nothing"), "no plan nothing"),
-        (("plans", "why", "nothing", *ACME), "no tenant acme"),
+        (("plans", "why", "nothing", *ACME), "no plan nothing"),
         (("intents", "show", "nothing"), "no intent nothing"),
         (("intents", "list", "--plan", "nothing"), "no plan nothing"),
         (("plans", "list", "--status", "draft"), "--status"),
