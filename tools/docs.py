@@ -1,4 +1,4 @@
-"""`python -m tools.docs`: write the pages of the reference from the code they describe.
+"""`python -m tools.docs`: write the pages of the reference, and diagrams, from the code.
 
 A test compares the pages with what this would write, so they cannot fall behind.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from tools.machines import draw
 from tools.pages_of_code import errors_page, policy_page, python_page, settings_page, topics_page
 from tools.pages_of_doors import cli_page, http_page
 
@@ -28,6 +29,7 @@ def main() -> None:
     REFERENCE.mkdir(parents=True, exist_ok=True)
     for name, page in PAGES.items():
         (REFERENCE / name).write_text(page())
+    draw()
 
 
 if __name__ == "__main__":

@@ -9,13 +9,25 @@ from typing import Any
 
 import watchkeeper
 from tools.markdown import block, page, table, words
-from watchkeeper import errors, perceive_results, report_results, results, turn_results
+from watchkeeper import (
+    act_results,
+    errors,
+    perceive_results,
+    plan_methods,
+    report_results,
+    results,
+    turn_results,
+)
+from watchkeeper.actions import show_plan
 from watchkeeper.app import App, Clock
 from watchkeeper.cli.endings import ending_of
 from watchkeeper.core import envelope
+from watchkeeper.core import plans as acting
 from watchkeeper.core.admission import Reason
+from watchkeeper.core.approvals import ApprovalReason
 from watchkeeper.core.default_policy import DEFAULT_POLICY_TOML
 from watchkeeper.core.phrases import _PHRASES
+from watchkeeper.core.plan_types import Held
 from watchkeeper.core.policy import delivery_for
 from watchkeeper.core.policy_parse import shipped_policy
 from watchkeeper.core.policy_schema import DOCUMENT, Choice, Named, Node, Table, Whole, Word
@@ -25,6 +37,7 @@ from watchkeeper.core.turns import USAGE_SNAPSHOT
 from watchkeeper.http.problems import STATUS
 from watchkeeper.moves import reporting
 from watchkeeper.moves.heat import ON_SIGNAL, SWEEP, TICK
+from watchkeeper.moves.plan_desk import ACTION_REQUESTED, CYCLE
 from watchkeeper.moves.pulls import PULL_REQUESTED
 from watchkeeper.settings import ADMIN_KEY_LENGTH_MIN, PREFIX, Settings
 
@@ -56,6 +69,9 @@ TOPICS = {
     SWEEP: "The next accounts of a tenant whose heat is brought up to date.",
     reporting.TICK: "A tenant's next milestone, for which a report may be due.",
     envelope.REPORT_GENERATED: "Tells whoever listens that a report was stored.",
+    ACTION_REQUESTED: "An approved attempt of a plan's step, for its action handler or a sink.",
+    CYCLE: "The next cycle of a tenant's plans.",
+    envelope.PLAN_CHANGED: "Tells whoever listens that a plan has another status.",
     USAGE_SNAPSHOT: "What a turn used and was charged, for billing. Namespace `mini-chat`.",
     envelope.MESSAGE_DEAD: "Tells whoever listens that a message is dead.",
 }
@@ -68,9 +84,9 @@ A message is `pending` until it is due and a worker takes it, `processing` while
 its lease, then delivered or `dead`. A dead one stays until somebody redrives or discards it."""
 
 ENVELOPE = """\
-The payload of a message about a decision or a pull can be read as an EventBridge event: `source`,
-`detail-type` (`DECISION_EVALUATION_REQUESTED`, `RUN_DECISION`, `RUN_DECISION_DEFERRED`,
-`PULL_REQUESTED`) and `detail`."""
+The payload of a message about a decision, a pull or a plan can be read as an EventBridge event:
+`source`, `detail-type` (`DECISION_EVALUATION_REQUESTED`, `RUN_DECISION`, `RUN_DECISION_DEFERRED`,
+`PULL_REQUESTED`, `ACTION_REQUESTED`, `PLAN_CHANGED`) and `detail`."""
 
 
 def settings_page() -> str:
@@ -137,6 +153,10 @@ def errors_page() -> str:
         "A pull that is not scheduled is not an error either. What refused it has taken nothing: no"
         " id, no units, no token.",
         table(("reason", "in words"), [(f"`{reason}`", _PULLS[reason]) for reason in PullReason]),
+        "## Reasons of plans",
+        "Why an approved plan is not activated yet, why a step failed or a plan paused, and why"
+        " policy let an action go, asked a person, or blocked it.",
+        table(("reason", "in words"), [(f"`{reason}`", _ACTS[reason]) for reason in _ACTS]),
     )
 
 
@@ -154,6 +174,30 @@ _PULLS: Mapping[PullReason, str] = {
     PullReason.CIRCUIT_OPEN: "The connector kept failing for this tenant and rests.",
     PullReason.KILL_SWITCH: "A kill switch is on for all, for the tenant or for the connector.",
 }
+
+
+_ACTS: Mapping[str, str] = {
+    Held.CONFLICT_ACTIVE_PLAN: "Another plan of the account and type is active.",
+    Held.PRECONDITIONS_UNMET: "A required fact or approval is missing, or the posture blocks it.",
+    Held.RISK_ELEVATED: "An action is riskier than the tenant allows.",
+    Held.INVALID_PLAN_TYPE: "Policy no longer has the type, or the type no longer the action.",
+    Held.STEP_ORDER_VIOLATION: "The type's sequence has changed, and a step stands against it.",
+    Held.HUMAN_TOUCH_REQUIRED: "Policy approved it, and its type needs a person.",
+    acting.Reason.RETRY_LIMIT: "A step failed as often as its type allows.",
+    acting.Reason.OUTCOME_UNKNOWN: "Nobody said in time how it went, or its message died.",
+    acting.Reason.BLOCKED: "Policy lets nobody carry it out.",
+    acting.Reason.REJECTED: "A person said no.",
+    acting.Reason.UNANSWERED: "Nobody answered in time.",
+    acting.Reason.DEPENDENCY_SKIPPED: "It depends on a step that was skipped.",
+    acting.Reason.ACTION_FAILED: "Whoever carried it out says that it failed.",
+    ApprovalReason.PROPOSE_ONLY: "Blocked: the tenant's agents may only propose.",
+    ApprovalReason.RISK_NOT_ALLOWED: "Blocked: it is riskier than the tenant allows.",
+    ApprovalReason.APPROVE_EACH: "Asked: every action is.",
+    ApprovalReason.RISK_NOT_LOW: "Asked: only low risk goes by itself.",
+    ApprovalReason.AUTONOMY_BUDGET_USED: "Asked: enough went by themselves today.",
+    ApprovalReason.LOW_RISK: "Let go: it is of low risk.",
+}
+assert set(_ACTS) == {*Held, *acting.Reason, *ApprovalReason}
 
 
 def _tree(root: type[errors.WatchkeeperError]) -> Iterator[type[errors.WatchkeeperError]]:
@@ -176,6 +220,8 @@ def python_page() -> str:
         parts.append(_class(name, getattr(watchkeeper, name)))
         if name == "App":
             parts += [_class("app.clock", Clock)]
+            parts += [_class("app.plans", plan_methods.PlanDoor)]
+            parts += [_class("app.intents", plan_methods.IntentDoor)]
     parts.append(_class("SignalSeen (in `run.signals`)", results.SignalSeen))
     parts.append(_class("Pull (what a connector is called with)", results.Pull))
     parts.append(_class("PullAnswer (from `app.pull`)", perceive_results.PullAnswer))
@@ -187,6 +233,12 @@ def python_page() -> str:
     parts.append(_class("Turn (from `app.reserve_turn` and `app.turn`)", turn_results.Turn))
     parts.append(_class("Settlement (from `app.finalize_turn`)", turn_results.Settlement))
     parts.append(_class("QuotaBucket (from `app.quota`)", turn_results.QuotaBucket))
+    parts.append(_class("Action (what an action handler is called with)", act_results.Action))
+    parts.append(_class("Asked (what a proposer is called with)", act_results.Asked))
+    parts.append(_class("Plan (from `app.plans`)", act_results.Plan))
+    parts.append(_class("Step (in `plan.steps`)", act_results.Step))
+    parts.append(_class("Intent (from `app.intents`)", act_results.Intent))
+    parts.append(_class("Why (from `app.plans.why`)", show_plan.Why))
     return page("Python", *parts)
 
 

@@ -29,8 +29,9 @@ HTTP = """\
 `Authorization: Bearer KEY`. The key of a tenant fixes the tenant; a key for all tenants names it,
 as `tenant_id` in the body or, for GET and DELETE, in the query. Roles build on each other:
 `ingest` may send signals and triggers and meter turns, `viewer` may read its tenant, `operator`
-may also work at the desk, ask for pulls and throw switches, `admin` may also change keys, pull
-budgets, schedules and sinks and, for all tenants, tenants, connectors and the policy.
+may also work at the desk, keep plans and answer what they ask, ask for pulls and throw switches,
+`admin` may also change keys, pull budgets, schedules and sinks and, for all tenants, tenants,
+connectors and the policy.
 
 A POST may carry an `Idempotency-Key`: sent again with the same body it gets the first answer
 again. Lists are `{"items": [...], "next_cursor": ...}` and take `limit` and `cursor`. Errors are

@@ -6,18 +6,19 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from watchkeeper import act_inputs, inputs
 from watchkeeper.act_results import Asked, Intent, Plan, Proposal, intent_of, plan_of
 from watchkeeper.actions import show_plan
 from watchkeeper.actions.locate_tenant import tenant_of_intent, tenant_of_plan
 from watchkeeper.actions.plans import Plans
-from watchkeeper.actions.propose_plan import propose_plan
+from watchkeeper.actions.propose_plan import Proposed, propose_plan
 from watchkeeper.actions.run_cycle import run_cycle, run_cycles
 from watchkeeper.actions.show_plan import Why
 from watchkeeper.core.ids import TenantId
-from watchkeeper.errors import Conflict
+from watchkeeper.core.redaction import redacted
+from watchkeeper.errors import Conflict, Unavailable, WatchkeeperError
 from watchkeeper.handlers.registry import is_async
 from watchkeeper.moves.plans import NewPlan
 from watchkeeper.moves.steps import Ending
@@ -25,8 +26,16 @@ from watchkeeper.store.json import loads
 
 AUTHOR = "python"
 PAGE = 100
+ERROR_LENGTH_MAX = 1000
 
 Proposer = Callable[[Asked], Any]
+
+
+class ReportedOutcome(NamedTuple):
+    """The intent as it stands now; `counted` is false where the outcome came late."""
+
+    intent: Intent
+    counted: bool
 
 
 class PlanDoor:
@@ -92,34 +101,21 @@ class PlanDoor:
         given = {"account_id": account_id, "plan_type": plan_type, "context": dict(context or {})}
         asked = inputs.parse(act_inputs.ProposeIn, given)
         tenant = _tenant(tenant_id)
-        return self.get(self.proposed(tenant, asked, by=by), tenant_id=tenant)
-
-    def proposed(self, tenant: TenantId, asked: act_inputs.ProposeIn, *, by: str) -> str:
-        """The same for a request that was read already; the id of the draft."""
-        proposer = self._proposers.get(asked.plan_type) or self._proposers.get("")
-        if proposer is None:
-            raise Conflict(f"no proposer is registered for {asked.plan_type}")
-        kind = show_plan.plan_type(self._carrier.db, tenant, asked.plan_type)
-        told = Asked(
-            tenant_id=tenant,
-            account_id=asked.account_id,
-            plan_type=asked.plan_type,
-            allowed_actions=tuple(
-                sorted(kind.actions, key=lambda name: (kind.actions[name], name))
-            ),
-            objective=kind.objective,
-            context=loads(asked.context),
-        )
-        suggested = _raw(called(proposer, told))
-        new = act_inputs.proposal_of(suggested, asked.account_id, asked.plan_type)
-        return propose_plan(self._carrier, tenant, new, by=by).plan_id
+        made = proposed(self._carrier, self._proposers, tenant, asked, by=by)
+        return self.get(made.plan_id, tenant_id=tenant)
 
     def approve(
-        self, plan_id: str, *, by: str, is_person: bool = True, tenant_id: str | None = None
+        self,
+        plan_id: str,
+        reason: str | None = None,
+        *,
+        by: str,
+        is_person: bool = True,
+        tenant_id: str | None = None,
     ) -> Plan:
         """Say yes to a draft, in the name of a person."""
         owner = self._owner(plan_id, tenant_id)
-        self._carrier.approve(owner, plan_id, by=by, is_person=is_person)
+        self._carrier.approve(owner, plan_id, reason, by=by, is_person=is_person)
         return self.get(plan_id, tenant_id=owner)
 
     def pause(
@@ -211,10 +207,12 @@ class IntentDoor:
     def __init__(self, carrier: Plans) -> None:
         self._carrier = carrier
 
-    def approve(self, intent_id: str, *, by: str, tenant_id: str | None = None) -> Intent:
+    def approve(
+        self, intent_id: str, reason: str | None = None, *, by: str, tenant_id: str | None = None
+    ) -> Intent:
         """Say yes: it is carried out."""
         owner = self._owner(intent_id, tenant_id)
-        self._carrier.approve_intent(owner, intent_id, by=by)
+        self._carrier.approve_intent(owner, intent_id, reason, by=by)
         return self.get(intent_id, tenant_id=owner)
 
     def reject(
@@ -234,11 +232,24 @@ class IntentDoor:
         tenant_id: str | None = None,
     ) -> Intent:
         """How it went. One that comes late is recorded as late and changes nothing."""
+        return self.reported(
+            intent_id, succeeded=succeeded, detail=detail, tenant_id=tenant_id
+        ).intent
+
+    def reported(
+        self,
+        intent_id: str,
+        *,
+        succeeded: bool,
+        detail: str | None = None,
+        tenant_id: str | None = None,
+    ) -> ReportedOutcome:
+        """The same; and whether it counted, or came late."""
         given = {"succeeded": succeeded, "detail": detail}
         told = inputs.parse(act_inputs.IntentOutcomeIn, given)
         owner = self._owner(intent_id, tenant_id)
-        self._carrier.report(owner, intent_id, Ending(told.succeeded, told.detail))
-        return self.get(intent_id, tenant_id=owner)
+        found = self._carrier.report(owner, intent_id, Ending(told.succeeded, told.detail))
+        return ReportedOutcome(intent_of(found.intent, owner), counted=not found.is_late)
 
     def get(self, intent_id: str, *, tenant_id: str | None = None) -> Intent:
         owner = self._owner(intent_id, tenant_id)
@@ -266,6 +277,38 @@ class IntentDoor:
         if tenant_id is not None:
             return _tenant(tenant_id)
         return tenant_of_intent(self._carrier.db, intent_id)
+
+
+def proposed(
+    carrier: Plans,
+    proposers: Mapping[str, Proposer],
+    tenant: TenantId,
+    asked: act_inputs.ProposeIn,
+    *,
+    by: str,
+) -> Proposed:
+    """Ask the proposer of the plan type, or the one for all; its answer becomes a draft."""
+    proposer = proposers.get(asked.plan_type) or proposers.get("")
+    if proposer is None:
+        raise Conflict(f"no proposer is registered in this process for {asked.plan_type}")
+    kind = show_plan.plan_type(carrier.db, tenant, asked.plan_type)
+    told = Asked(
+        tenant_id=tenant,
+        account_id=asked.account_id,
+        plan_type=asked.plan_type,
+        allowed_actions=tuple(sorted(kind.actions, key=lambda name: (kind.actions[name], name))),
+        objective=kind.objective,
+        context=loads(asked.context),
+    )
+    try:
+        suggested = _raw(called(proposer, told))
+    except WatchkeeperError:
+        raise
+    except Exception as error:
+        words = redacted(f"{type(error).__name__}: {error}")[:ERROR_LENGTH_MAX]
+        raise Unavailable(f"the proposer failed: {words}") from error
+    new = act_inputs.proposal_of(suggested, asked.account_id, asked.plan_type)
+    return propose_plan(carrier, tenant, new, by=by)
 
 
 def _new_plan(

@@ -235,6 +235,30 @@ MILESTONE_BACKOFFS = Gauge(
     ["milestone"],
     registry=REGISTRY,
 )
+PLANS = Counter(
+    "watchkeeper_plans", "What became of plans, step by step.", ["transition"], registry=REGISTRY
+)
+PLAN_STEPS = Counter(
+    "watchkeeper_plan_steps",
+    "Attempts started, by who had to say yes; steps that ended, failures by reason.",
+    ["event", "reason"],
+    registry=REGISTRY,
+)
+INTENTS = Counter(
+    "watchkeeper_intents",
+    "Answers to intents, and outcomes too late.",
+    ["event"],
+    registry=REGISTRY,
+)
+INTENTS_OPEN = Gauge(
+    "watchkeeper_intents_open", "Intents that have not ended.", ["status"], registry=REGISTRY
+)
+CYCLES = Counter(
+    "watchkeeper_plan_cycles", "Cycles of plans, of one tenant each.", registry=REGISTRY
+)
+CYCLE_DEEDS = Counter(
+    "watchkeeper_plan_cycle_deeds", "What cycles did.", ["deed"], registry=REGISTRY
+)
 HTTP_REQUESTS = Counter(
     "watchkeeper_http_requests",
     "Requests answered.",
@@ -277,6 +301,13 @@ def set_backoffs(counted: Mapping[str, int]) -> None:
     MILESTONE_BACKOFFS.clear()
     for milestone, count in counted.items():
         MILESTONE_BACKOFFS.labels(milestone).set(count)
+
+
+def set_open_intents(counted: Iterable[tuple[str, int]]) -> None:
+    """What is asked for and has not ended: status, how many."""
+    INTENTS_OPEN.clear()
+    for status, count in counted:
+        INTENTS_OPEN.labels(status).set(count)
 
 
 def count_deliveries(counted: Mapping[str, int]) -> None:

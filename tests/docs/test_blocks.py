@@ -24,7 +24,7 @@ from watchkeeper.testing import memory_app
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 READ = [page for page in PAGES if "reference" not in page.parts]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-LANGUAGES = {"python", "console", "toml", "text", ""}
+LANGUAGES = {"python", "console", "toml", "text", "mermaid", ""}
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
 
 

@@ -2,7 +2,8 @@
 
 A route that is missing here fails them, so that a new one cannot go untested. A value in braces is
 an identifier that belongs to the tenant: `{account}`, `{decision}`, `{message}`, `{schedule}`,
-`{sink}`, `{turn}`, `{pull}`, `{report}`, `{key_id}`, `{tenant}`. The connector `crm` is for all.
+`{sink}`, `{turn}`, `{pull}`, `{plan}`, `{intent}` (of another plan), `{report}`, `{key_id}`,
+`{tenant}`. The connector `crm` is everybody's.
 """
 
 from dataclasses import dataclass, field
@@ -10,6 +11,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from tests.http.door import Door
+from watchkeeper.actions.run_cycle import run_cycle
+from watchkeeper.core.ids import TenantId
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,12 @@ TURN = {
 USAGE = {"input_tokens": 90, "output_tokens": 20}
 PULL = {"account_id": "acct-9", "connector_id": "crm", "depth": "SHALLOW"}
 BUDGET = {"max_pull_units_per_day": 100}
+PLAN = {
+    "account_id": "acct-9",
+    "plan_type": "RENEWAL_DEFENSE",
+    "objective": "keep them",
+    "steps": [{"step_id": "meet", "action_type": "REQUEST_RENEWAL_MEETING"}],
+}
 
 PDF = (200,) if find_spec("reportlab") else (503,)  # an extra draws it
 
@@ -96,6 +105,45 @@ CALLS: dict[str, Call] = {
     "GET /v1/reports/{report_id}": Call("/v1/reports/{report}"),
     "GET /v1/reports/{report_id}.pdf": Call("/v1/reports/{report}.pdf", statuses=PDF),
     "GET /v1/milestones": Call(),
+    "POST /v1/plans": Call(body=PLAN, tenant_in="body", statuses=(201,)),
+    "POST /v1/plans/propose": Call(
+        body={"account_id": "acct-9", "plan_type": "RENEWAL_DEFENSE"},
+        tenant_in="body",
+        statuses=(201, 409),  # nobody has registered a proposer
+    ),
+    "GET /v1/plans": Call(),
+    "GET /v1/plans/{plan_id}": Call("/v1/plans/{plan}"),
+    "PUT /v1/plans/{plan_id}": Call("/v1/plans/{plan}", PLAN, tenant_in="body"),
+    "POST /v1/plans/{plan_id}/approve": Call("/v1/plans/{plan}/approve", {}, tenant_in="body"),
+    "POST /v1/plans/{plan_id}/pause": Call(
+        "/v1/plans/{plan}/pause", {}, tenant_in="body", statuses=(200, 409)
+    ),
+    "POST /v1/plans/{plan_id}/resume": Call(
+        "/v1/plans/{plan}/resume", {}, tenant_in="body", statuses=(200, 409)
+    ),
+    "POST /v1/plans/{plan_id}/abort": Call("/v1/plans/{plan}/abort", {}, tenant_in="body"),
+    "POST /v1/plans/{plan_id}/steps/{step_id}/skip": Call(
+        "/v1/plans/{plan}/steps/meet/skip",
+        {"reason": "r"},
+        tenant_in="body",
+        statuses=(200, 409),
+    ),
+    "POST /v1/plans/{plan_id}/facts": Call(
+        "/v1/plans/{plan}/facts", {"facts": {"n": 1}}, tenant_in="body"
+    ),
+    "GET /v1/plans/{plan_id}/ledger": Call("/v1/plans/{plan}/ledger"),
+    "GET /v1/plans/{plan_id}/why": Call("/v1/plans/{plan}/why"),
+    "GET /v1/intents": Call(),
+    "GET /v1/intents/{intent_id}": Call("/v1/intents/{intent}"),
+    "POST /v1/intents/{intent_id}/approve": Call(
+        "/v1/intents/{intent}/approve", {}, tenant_in="body"
+    ),
+    "POST /v1/intents/{intent_id}/reject": Call(
+        "/v1/intents/{intent}/reject", {}, tenant_in="body"
+    ),
+    "POST /v1/intents/{intent_id}/outcome": Call(
+        "/v1/intents/{intent}/outcome", {"succeeded": True}, tenant_in="body", statuses=(200, 409)
+    ),
     "GET /v1/schedules": Call(),
     "GET /v1/schedules/{schedule_id}": Call("/v1/schedules/{schedule}"),
     "PUT /v1/schedules/{schedule_id}": Call(
@@ -143,6 +191,8 @@ class Estate:
     turn: str
     pull: str
     report: str
+    plan: str
+    intent: str
     key_id: str
     canary: str
 
@@ -158,6 +208,8 @@ class Estate:
             "turn": self.turn,
             "pull": self.pull,
             "report": self.report,
+            "plan": self.plan,
+            "intent": self.intent,
             "key_id": self.key_id,
         }
 
@@ -188,6 +240,12 @@ def settle(door: Door, tenant: str) -> Estate:
     client.put("/v1/budgets/pull", json={**BUDGET, "max_per_connector_per_day": {canary: 9}})
     pull = f"{canary}-pull"
     client.post("/v1/pulls", json={**PULL, "account_id": account, "pull_job_id": pull})
+    told = {**PLAN, "account_id": account, "objective": canary}
+    plan = client.post("/v1/plans", json=told).json()["plan_id"]
+    other = client.post("/v1/plans", json=told).json()["plan_id"]
+    client.post(f"/v1/plans/{other}/approve", json={"reason": canary})
+    run_cycle(door.server.carrier, TenantId(tenant))
+    [asked] = client.get(f"/v1/intents?plan_id={other}").json()["items"]
     client.post(
         "/v1/kill-switches",
         json={"scope": "trigger", "id": canary, "on": True, "reason": canary},
@@ -195,6 +253,8 @@ def settle(door: Door, tenant: str) -> Estate:
     report = client.post("/v1/reports", json={}).json()["report_id"]
     key_id = door.key(tenant, "viewer").split("_")[1]
     names = (account, decision, decision, schedule, sink, turn, pull, report, key_id)
+    ids = (plan, asked["intent_id"], key_id)
+    names = (account, decision, decision, schedule, sink, turn, pull, *ids)
     return Estate(tenant, *names, canary)
 
 

@@ -10,11 +10,13 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from tests.databases import Clock, Place
+from watchkeeper.actions.act_topics import register_act
 from watchkeeper.actions.admit import Admission
 from watchkeeper.actions.create_api_key import create_api_key
 from watchkeeper.actions.create_tenant import create_tenant
 from watchkeeper.actions.dispatch import drain
 from watchkeeper.actions.perceive_topics import register_perceive
+from watchkeeper.actions.plans import Plans
 from watchkeeper.actions.tick_milestones import register_milestones
 from watchkeeper.actions.topics import register_decision, register_own
 from watchkeeper.core.ids import TenantId
@@ -99,12 +101,13 @@ class Door:
 class Hand:
     """Works when it is told to: what `dev` has beside its server."""
 
-    def __init__(self, db: Database, admission: Admission) -> None:
+    def __init__(self, db: Database, admission: Admission, carrier: Plans) -> None:
         self.db = db
         self.registry = Registry(lambda topic: delivery_for(db.policies.latest(), topic))
         register_own(self.registry, admission, "mini-chat")
         register_perceive(self.registry, db)
         register_milestones(self.registry, db)
+        register_act(self.registry, carrier)
         register_decision(self.registry, lambda run: Decision(note=f"seen {len(run.signals)}"))
 
     def drain(self) -> Counter[str]:
@@ -114,8 +117,18 @@ class Hand:
 @contextmanager
 def opened(db: Database, clock: Clock, *, dev: bool = False, **flags: Any):
     settings = load_settings({"admin_key": ADMIN_KEY, **flags}, environ={})
-    admission = Admission(db, makes_tenants=dev)
-    app = create_app(db, settings, dev=dev, admission=admission, workers=Hand(db, admission))
+    admission, carrier = Admission(db, makes_tenants=dev), Plans(db, makes_tenants=dev)
+    hand = Hand(db, admission, carrier)
+    proposers: dict[str, Any] = {}
+    app = create_app(
+        db,
+        settings,
+        dev=dev,
+        admission=admission,
+        workers=hand,
+        carrier=carrier,
+        proposers=proposers,
+    )
     yield Door(db, clock, app, TestClient(app, headers=bearer(ADMIN_KEY)))
     app.state.server.stopping.set()
     app.state.server.feed.close()

@@ -37,6 +37,8 @@ NOBODYS = Estate(
     turn="nobody-turn",
     pull="nobody-pull",
     report="01a1e249-b8d3-7af7-98f5-c23c6c8f7821",
+    plan="01a1e249-b8d3-7af7-98f5-c23c6c8f7821",
+    intent="01a1e249-b8d3-7af7-98f5-c23c6c8f7822",
     key_id="0123456789abcdef",
     canary="nobody",
 )

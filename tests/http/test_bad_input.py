@@ -7,11 +7,18 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.http.calls import BUDGET, CALLS, PULL, SCHEDULE, TURN, USAGE, Estate, settle
+from tests.http.calls import BUDGET, CALLS, PLAN, PULL, SCHEDULE, TURN, USAGE, Estate, settle
 from tests.http.door import Door, opened, places_of, problem_of
 
 pytestmark = [pytest.mark.req("D-02", "U-10")]
 
+FULL_PLAN = {
+    **PLAN,
+    "expires_at": "2031-01-01T00:00:00Z",
+    "facts": {"n": 1},
+    "constraints": {"n": 1},
+    "correlation_id": "c",
+}
 FULL: dict[str, dict[str, Any]] = {
     "PUT /v1/sinks/{name}": {
         "topic": "invoice",
@@ -89,6 +96,22 @@ FULL: dict[str, dict[str, Any]] = {
         "max_concurrency": 3,
         "depth_units": {"SHALLOW": 1, "DEEP": 3},
     },
+    "POST /v1/plans": FULL_PLAN,
+    "PUT /v1/plans/{plan_id}": FULL_PLAN,
+    "POST /v1/plans/propose": {
+        "account_id": "a",
+        "plan_type": "RENEWAL_DEFENSE",
+        "context": {"n": 1},
+    },
+    "POST /v1/plans/{plan_id}/approve": {"reason": "r"},
+    "POST /v1/plans/{plan_id}/pause": {"reason": "r"},
+    "POST /v1/plans/{plan_id}/resume": {"reason": "r"},
+    "POST /v1/plans/{plan_id}/abort": {"reason": "r"},
+    "POST /v1/plans/{plan_id}/steps/{step_id}/skip": {"reason": "r"},
+    "POST /v1/plans/{plan_id}/facts": {"facts": {"n": 1}},
+    "POST /v1/intents/{intent_id}/approve": {"reason": "r"},
+    "POST /v1/intents/{intent_id}/reject": {"reason": "r"},
+    "POST /v1/intents/{intent_id}/outcome": {"succeeded": True, "detail": "d"},
     "POST /v1/outbox/{message_id}/redrive": {"force": True},
     "POST /v1/outbox/{message_id}/discard": {"tenant_id": "acme"},
     "POST /v1/outbox/redrive": {"namespace": "n", "topic": "t"},
@@ -98,12 +121,17 @@ REQUIRED = {
     "account_id", "trigger_type", "idempotency_key", "type", "role", "cron", "timezone",
     "scope", "on", "reason", "succeeded", "seconds", "events", "signals", "request_id", "model",
     "estimated_input_tokens", "max_output_tokens", "outcome", "started", "connector_id", "depth",
-    "max_pull_units_per_day",
+    "max_pull_units_per_day", "plan_type", "steps", "facts",
 }  # fmt: skip
+REASONED = ("approve", "pause", "resume", "abort")
 REQUIRED_HERE = {("POST /v1/tenants", "tenant_id")}
 OPTIONAL_HERE = {
     ("PUT /v1/schedules/{schedule_id}", "account_id"),
     ("POST /v1/signals", "idempotency_key"),
+    *((f"POST /v1/plans/{{plan_id}}/{deed}", "reason") for deed in REASONED),
+    *((f"POST /v1/intents/{{intent_id}}/{deed}", "reason") for deed in ("approve", "reject")),
+    ("POST /v1/plans", "facts"),
+    ("PUT /v1/plans/{plan_id}", "facts"),
 }
 ABSENT = object()
 TEXTS = {
@@ -125,6 +153,7 @@ OBJECTS = {
     "U+0000 inside": {"x": {"y": "\0"}},
     "too deep": json.loads('{"x":' * 40 + "1" + "}" * 40),
 }
+LISTS = {"text": "x", "an object": {}, "a number": 1, "empty": []}
 FREE_TEXT = {"detail"}  # lines are allowed here
 
 
@@ -177,6 +206,8 @@ def _values(field: str, right: Any) -> dict[str, Any]:
             return NUMBERS
         case dict():
             return OBJECTS
+        case list():
+            return LISTS
         case _ if field in FREE_TEXT:
             return {k: v for k, v in TEXTS.items() if k not in ("a control character", "empty")}
         case _:
@@ -231,6 +262,8 @@ def test_a_body_that_is_no_object_is_refused(door_sqlite: Door, name: str, body:
         "POST /v1/outbox/{message_id}/redrive",
         "POST /v1/outbox/{message_id}/discard",
         "POST /v1/turns/{turn_id}/progress",
+        *(f"POST /v1/plans/{{plan_id}}/{deed}" for deed in REASONED),
+        *(f"POST /v1/intents/{{intent_id}}/{deed}" for deed in ("approve", "reject")),
     )
     if body == "null" and optional:
         assert response.status_code in CALLS[name].statuses

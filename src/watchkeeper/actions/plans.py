@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping
 from typing import Any, NamedTuple, TypeVar
 
+from watchkeeper.actions.count_acts import count_acts
 from watchkeeper.actions.create_tenant import create_tenant
 from watchkeeper.core.ids import IntentId, PlanId, TenantId
 from watchkeeper.core.plans import Intent, IntentState, PlanStatus, Reason
@@ -60,7 +61,7 @@ class Plans:
         the one for the lock.
         """
         context = plan_context.read(plan_context.send(tx) if asked is None else asked)
-        return Desk(
+        desk = Desk(
             tx,
             tenant,
             self.db.policies.under(tx, context.policy_version, tenant.tier).rules,
@@ -70,6 +71,8 @@ class Plans:
             objectives=self.objectives,
             hears_changes=self.hears_changes(tx.tenant_id),
         )
+        tx.after_commit.append(lambda: count_acts(desk.entries))
+        return desk
 
     def create(self, tenant_id: TenantId, new: NewPlan, *, by: str, source: str = CALLER) -> PlanId:
         if self.makes_tenants:
@@ -82,10 +85,16 @@ class Plans:
         self._with(tenant_id, plan_id, lambda desk, case: moves.edit(desk, case, new, by=by))
 
     def approve(
-        self, tenant_id: TenantId, plan_id: str, *, by: str, is_person: bool = True
+        self,
+        tenant_id: TenantId,
+        plan_id: str,
+        reason: str | None = None,
+        *,
+        by: str,
+        is_person: bool = True,
     ) -> None:
         def deed(desk: Desk, case: Case) -> None:
-            moves.approve(desk, case, by=by, is_person=is_person)
+            moves.approve(desk, case, reason, by=by, is_person=is_person)
 
         self._with(tenant_id, plan_id, deed)
 
@@ -113,7 +122,9 @@ class Plans:
 
     # -- intents ------------------------------------------------------------------------
 
-    def approve_intent(self, tenant_id: TenantId, intent_id: str, *, by: str) -> None:
+    def approve_intent(
+        self, tenant_id: TenantId, intent_id: str, reason: str | None = None, *, by: str
+    ) -> None:
         """Say yes to one attempt: it is carried out."""
 
         def deed(desk: Desk) -> None:
@@ -123,7 +134,7 @@ class Plans:
                     f"its plan is {case.plan.status}; resume it first",
                     status=case.plan.status,
                 )
-            attempts.approve(desk, case, intent, by=by)
+            attempts.approve(desk, case, intent, reason, by=by)
 
         self._at_desk(tenant_id, deed)
 

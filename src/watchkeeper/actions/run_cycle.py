@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from watchkeeper.actions.count_acts import count_cycle
 from watchkeeper.actions.plans import Plans
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.time import MINUTE, Instant
@@ -36,6 +37,7 @@ def run_cycle(
         return counts
     counts.update(first)
     counts.update(_pass(carrier, tenant_id, None, _advance, is_last=True) or {})
+    count_cycle(counts)
     return counts
 
 

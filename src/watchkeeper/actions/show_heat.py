@@ -18,14 +18,16 @@ from watchkeeper.core.time import Instant
 from watchkeeper.errors import NotFound
 from watchkeeper.moves.heat import fresh
 from watchkeeper.perceive_results import Heat, heat_of
-from watchkeeper.store import accounts, heat_days, heats, ledger, next_pulls
+from watchkeeper.store import accounts, heat_days, heats, ledger, next_pulls, plans
 from watchkeeper.store.accounts import Account
 from watchkeeper.store.database import Database
 from watchkeeper.store.heat_days import HeatDay
 from watchkeeper.store.next_pulls import NextPull
+from watchkeeper.store.plans import Loaded
 from watchkeeper.store.transaction import ReadTx
 
 HISTORY_MAX = 50
+PLANS_MAX = 20
 SCANNED = 1000
 SCANS_MAX = 20
 """Slices that one page of a tier looks through: where nobody sweeps, many have left it."""
@@ -48,13 +50,14 @@ class AccountPage:
 
 @dataclass(frozen=True, slots=True)
 class ShownAccount:
-    """One account with its next pulls, each with its depth, and its latest changes of tier."""
+    """One account: its next pulls, each with its depth, its latest changes of tier, its plans."""
 
     account: Account
     heat: Heat
     next_pulls: Sequence[tuple[NextPull, Depth]]
     tier_history: Sequence[Recorded]
     days: Sequence[HeatDay]
+    plans: Sequence[Loaded]  # the newest first
 
 
 def show_account(db: Database, tenant_id: TenantId, account_id: AccountId) -> ShownAccount:
@@ -68,8 +71,9 @@ def show_account(db: Database, tenant_id: TenantId, account_id: AccountId) -> Sh
         wanted = {"kind": Kind.TIER_CHANGED.value, "subject": account_id}
         history = ledger.newest(tx, wanted, limit=HISTORY_MAX)
         days = heat_days.of_account(tx, account_id, HISTORY_MAX)
+        own = plans.page(tx, {"account_id": account_id}, before=None, limit=PLANS_MAX)
     depths = [(pull, rules.heat.tiers[pull.tier].depth) for pull in pulls]
-    return ShownAccount(account, warm.heat, depths, history, days)
+    return ShownAccount(account, warm.heat, depths, history, days, own)
 
 
 def show_heat(db: Database, tenant_id: TenantId, account_id: AccountId) -> Heat:

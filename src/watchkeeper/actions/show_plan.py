@@ -9,6 +9,7 @@ from datetime import timedelta
 from watchkeeper.core.approvals import Risk
 from watchkeeper.core.ids import IntentId, PlanId, TenantId
 from watchkeeper.core.ledger import Recorded
+from watchkeeper.core.plan_choices import Choice, choices
 from watchkeeper.core.plan_types import PlanType
 from watchkeeper.core.plans import (
     OVER,
@@ -54,6 +55,7 @@ class Why:
     next_step: Step | None
     intent: Intent | None  # the attempt under way
     recent: tuple[Recorded, ...]  # the last lines of its ledger, oldest first
+    can: tuple[Choice, ...]  # what a person can do now
 
 
 def show_plan(db: Database, tenant_id: TenantId, plan_id: str) -> ShownPlan:
@@ -132,6 +134,7 @@ def why_plan(db: Database, tenant_id: TenantId, plan_id: str) -> Why:
             next_step=step,
             intent=intent,
             recent=tuple(reversed(recent)),
+            can=choices(found.plan, step, intent),
         )
 
 

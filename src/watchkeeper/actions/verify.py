@@ -24,6 +24,7 @@ from watchkeeper.store import (
     ledger,
     question,
     questions,
+    questions_act,
     questions_perceive,
     questions_report,
     questions_settle,
@@ -33,6 +34,7 @@ from watchkeeper.store.database import Database
 from watchkeeper.store.json import loads
 from watchkeeper.store.question import ROWS_MAX, Scope
 from watchkeeper.store.questions import QUESTIONS
+from watchkeeper.store.questions_act import ACT_QUESTIONS
 from watchkeeper.store.questions_perceive import PERCEIVE_QUESTIONS
 from watchkeeper.store.questions_report import REPORT_QUESTIONS
 from watchkeeper.store.questions_settle import SETTLE_QUESTIONS
@@ -75,7 +77,13 @@ def verify(
     grace_us: int = GRACE_US,
 ) -> list[Finding]:
     """A finding for each invariant, over the tenants named or all. `None` recomputes all."""
-    asked = (*QUESTIONS, *SETTLE_QUESTIONS, *PERCEIVE_QUESTIONS, *REPORT_QUESTIONS)
+    asked = (
+        *QUESTIONS,
+        *SETTLE_QUESTIONS,
+        *PERCEIVE_QUESTIONS,
+        *ACT_QUESTIONS,
+        *REPORT_QUESTIONS,
+    )
     told = {q.name: q.holds for q in asked}
     told[COMPLETE] = "what milestones make due next is what the tenant's tick is planned for"
     told[RECOMPUTED] = "a recorded verdict follows from what was recorded with it"
@@ -99,6 +107,10 @@ def verify(
             for one in REPORT_QUESTIONS:
                 add(broken[one.name], tenant_id, questions_report.ask(tx, one, scope))
             add(broken[COMPLETE], tenant_id, incomplete(db, tx))
+            outcome_us = db.policies.exact(tx).rules.act.outcome_timeout_us
+            for one in ACT_QUESTIONS:
+                rows = questions_act.ask(tx, one, scope, outcome_us)
+                add(broken[one.name], tenant_id, rows)
         add(broken[RECOMPUTED], tenant_id, _not_recomputed(db, tenant_id, limit))
         add(broken[CHAINED], tenant_id, _unchained(db, tenant_id, entries_max))
     return [Finding(name, told[name], tuple(rows)) for name, rows in broken.items()]

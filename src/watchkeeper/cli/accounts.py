@@ -13,10 +13,12 @@ from watchkeeper.cli.place import opened
 if TYPE_CHECKING:
     from watchkeeper.actions.show_heat import ShownAccount, WarmAccount
     from watchkeeper.core.heat import Tier
+    from watchkeeper.core.ids import TenantId
 
 COLUMNS = ("account_id", "heat_tier", "heat_score", "posture", "lifecycle_state", "updated_at")
 NEXT = ("connector_id", "next_pull_at", "depth", "tier", "pulled_at")
 HISTORY = ("entered_at", "tier", "was", "heat_score")
+PLANS = ("plan_id", "plan_type", "status", "objective", "created_at")
 
 app = typer.Typer(help="Look at accounts: their heat and their pulls.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Your id of the account.")]
@@ -53,7 +55,7 @@ def list_some(
 def show(
     account_id: Name, tenant: OwnerTenant = None, db: Db = None, as_json: AsJson = False
 ) -> None:
-    """Print one account: its heat now, its next pulls, and the tiers it had."""
+    """Print one account: its heat now, its next pulls, the tiers it had, and its plans."""
     from watchkeeper.actions.locate_tenant import tenant_of_account
     from watchkeeper.actions.show_heat import show_account
     from watchkeeper.core.ids import AccountId, TenantId
@@ -63,17 +65,21 @@ def show(
         owner = tenant_of_account(database, name) if tenant is None else TenantId(tenant)
         shown = show_account(database, owner, name)
     found = {"tenant_id": owner, **as_data(shown), **_pulls_and_tiers(shown)}
+    found["plans"] = _plans(shown, owner)
     if as_json:
         say_json(found)
         return
     heat = found.pop("heat")
     pulls, history = found.pop("next_pulls"), found.pop("tier_history")
     found.pop("heat_days")
+    plans = found.pop("plans")
     say_facts({**found, **heat, **heat["factors"], "factors": None})
     say()
     say_table(NEXT, [[row[c] for c in NEXT] for row in pulls], empty="No pull is planned.")
     say()
     say_table(HISTORY, [[row[c] for c in HISTORY] for row in history], empty="It is not swept yet.")
+    say()
+    say_table(PLANS, [[row[c] for c in PLANS] for row in plans], empty="It has no plans.")
 
 
 def as_data(found: WarmAccount | ShownAccount) -> dict[str, Any]:
@@ -100,6 +106,12 @@ def _pulls_and_tiers(shown: ShownAccount) -> dict[str, Any]:
         "tier_history": [tier_change_json(one) for one in shown.tier_history],
         "heat_days": [heat_day_json(one) for one in shown.days],
     }
+
+
+def _plans(shown: ShownAccount, owner: TenantId) -> list[dict[str, Any]]:
+    from watchkeeper.act_results import plan_of
+
+    return [plan_of(one.plan, one.steps, one.intents, owner).to_json() for one in shown.plans]
 
 
 def _tier(text: str | None) -> Tier | None:

@@ -75,8 +75,7 @@ def check_loopback(host: str) -> None:
 
 def _start(app: App, settings: Settings, *, virtual_clock: bool, demo: bool) -> None:
     from watchkeeper.actions.advance_clock import start_virtual_clock
-    from watchkeeper.http.app import create_app
-    from watchkeeper.http.server import serve
+    from watchkeeper.http.server import app_of, serve
     from watchkeeper.stopping import Stop
     from watchkeeper.workers import WorkerSettings
 
@@ -86,9 +85,7 @@ def _start(app: App, settings: Settings, *, virtual_clock: bool, demo: bool) -> 
     if not has_decision(app):
         app.decision(_thinker(stop) if demo else built_in_decision)
     key = admin_key(app, settings)
-    asgi = create_app(
-        app.db, settings, dev=True, workers=app, admission=app.admission, turns=app.turns
-    )
+    asgi = app_of(app, settings)
     playing: list[threading.Thread] = []
 
     def greet(address: str) -> None:

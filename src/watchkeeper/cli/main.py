@@ -18,10 +18,12 @@ from watchkeeper.cli import (
     decide,
     demo,
     dev,
+    intents,
     keys,
     kill,
     ledger,
     outbox,
+    plans,
     policy,
     pulls,
     quota,
@@ -68,6 +70,8 @@ app.command("quota", rich_help_panel=ASK)(quota.quota)
 app.add_typer(accounts.app, name="accounts", rich_help_panel=ASK)
 app.add_typer(pulls.app, name="pulls", rich_help_panel=ASK)
 app.add_typer(reports.app, name="reports", rich_help_panel=ASK)
+app.add_typer(plans.app, name="plans", rich_help_panel=ASK)
+app.add_typer(intents.app, name="intents", rich_help_panel=ASK)
 
 app.add_typer(policy.app, name="policy", rich_help_panel=ORDERS)
 app.add_typer(schedules.app, name="schedules", rich_help_panel=ORDERS)

@@ -53,14 +53,14 @@ def put_account(account_id: AccountName, body: AccountIn, ctx: Ctx) -> Response:
     name = AccountId(account_id)
     change = AccountChange(body.posture, body.lifecycle_state, body.attributes)
     decided = change_account(ctx.server.admission, tenant_id, name, change)
-    account = views.shown_account(show_account(ctx.db, tenant_id, name))
+    account = views.shown_account(show_account(ctx.db, tenant_id, name), tenant_id)
     return answer({**account, "verdicts": [verdict_of(one).to_json() for one in decided]})
 
 
 @routes.get("/v1/accounts/{account_id:path}", response_model=ShownAccountOut)
 @needs(Access.READ)
 def get_account(account_id: AccountName, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
-    """One account: its heat as it is now, when it is pulled next, and the tiers it had."""
+    """One account: its heat as it is now, its next pulls, the tiers it had, and its plans."""
     name = AccountId(account_id)
     whose = ctx.tenant_of_account(name, tenant_id)
-    return answer(views.shown_account(show_account(ctx.db, whose, name)))
+    return answer(views.shown_account(show_account(ctx.db, whose, name), whose))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 
@@ -27,10 +27,12 @@ from watchkeeper.http import (
     connectors,
     decisions,
     health,
+    intents,
     kill_switches,
     ledger,
     openapi,
     outbox,
+    plans,
     policy,
     problems,
     pulls,
@@ -50,6 +52,7 @@ from watchkeeper.http.edge import Edge
 from watchkeeper.http.keys import Keyring
 from watchkeeper.http.route import GuardedRoute
 from watchkeeper.moves.admission import Decided
+from watchkeeper.plan_methods import Proposer
 from watchkeeper.settings import Settings
 from watchkeeper.store.database import Database
 
@@ -69,6 +72,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     budgets.routes,
     connectors.routes,
     reports.routes,
+    plans.routes,
+    intents.routes,
     outbox.routes,
     ledger.routes,
     stream.routes,
@@ -85,6 +90,8 @@ def create_app(
     workers: Workers | None = None,
     admission: Admission | None = None,
     turns: Turns | None = None,
+    carrier: Plans | None = None,
+    proposers: Mapping[str, Proposer] | None = None,
 ) -> FastAPI:
     """The ASGI application. In `dev` an unknown tenant is made by its first use.
 
@@ -93,14 +100,17 @@ def create_app(
     """
     secret = settings.admin_key
     admission = admission or Admission(db, makes_tenants=dev)
+    carrier = carrier or Plans(db, makes_tenants=dev)
     server = Server(
         db=db,
         settings=settings,
         admission=admission,
         turns=turns or Turns(db, makes_tenants=dev, namespace=settings.usage_namespace),
-        registry=_own_registry(db, admission, settings.usage_namespace)
+        registry=_own_registry(db, admission, carrier, settings.usage_namespace)
         if workers is None
         else workers.registry,
+        carrier=carrier,
+        proposers={} if proposers is None else proposers,
         keyring=Keyring(db, None if secret is None else secret.get_secret_value()),
         dev=dev,
         workers=workers,
@@ -131,12 +141,14 @@ def create_app(
     return app
 
 
-def _own_registry(db: Database, admission: Admission, usage_namespace: str) -> Registry:
+def _own_registry(
+    db: Database, admission: Admission, carrier: Plans, usage_namespace: str
+) -> Registry:
     """Where nobody works beside the server: what the desk must know of our own topics."""
     registry = Registry(lambda topic: delivery_for(db.policies.latest(), topic))
     register_own(registry, admission, usage_namespace)
     register_perceive(registry, db)
-    register_act(registry, Plans(db))
+    register_act(registry, carrier)
     register_milestones(registry, db)
     return registry
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Protocol
 
@@ -17,12 +18,15 @@ from watchkeeper.actions.follow_ledger import Feed
 from watchkeeper.actions.locate_tenant import (
     tenant_of_account,
     tenant_of_decision,
+    tenant_of_intent,
     tenant_of_message,
+    tenant_of_plan,
     tenant_of_pull,
     tenant_of_report,
     tenant_of_schedule,
     tenant_of_turn,
 )
+from watchkeeper.actions.plans import Plans
 from watchkeeper.actions.turns import Turns
 from watchkeeper.actions.views import tenant_exists
 from watchkeeper.core.ids import AccountId, ScheduleId, TenantId
@@ -32,6 +36,7 @@ from watchkeeper.http.access import Caller
 from watchkeeper.http.keys import Keyring
 from watchkeeper.http.views import rendered
 from watchkeeper.inputs import parse_tenant_id
+from watchkeeper.plan_methods import Proposer
 from watchkeeper.settings import Settings
 from watchkeeper.store.database import Database
 
@@ -57,6 +62,8 @@ class Server:
     turns: Turns
     keyring: Keyring
     registry: Registry
+    carrier: Plans
+    proposers: Mapping[str, Proposer] = field(default_factory=dict)
     dev: bool = False
     workers: Workers | None = None
     stopping: threading.Event = field(default_factory=threading.Event)
@@ -128,6 +135,16 @@ class Context:
     def tenant_of_report(self, report_id: str, named: str | None) -> TenantId:
         if named is None and self.caller.tenant_id is None:
             return tenant_of_report(self.db, report_id)
+        return self.tenant(named)
+
+    def tenant_of_plan(self, plan_id: str, named: str | None) -> TenantId:
+        if named is None and self.caller.tenant_id is None:
+            return tenant_of_plan(self.db, plan_id)
+        return self.tenant(named)
+
+    def tenant_of_intent(self, intent_id: str, named: str | None) -> TenantId:
+        if named is None and self.caller.tenant_id is None:
+            return tenant_of_intent(self.db, intent_id)
         return self.tenant(named)
 
     def tenant_of_account(self, account_id: AccountId, named: str | None) -> TenantId:

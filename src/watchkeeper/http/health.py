@@ -8,6 +8,7 @@ import anyio
 from fastapi import APIRouter, Request, Response
 
 from watchkeeper import telemetry
+from watchkeeper.actions.count_acts import count_open_intents
 from watchkeeper.actions.show_reports import count_backoffs
 from watchkeeper.actions.views import count_messages
 from watchkeeper.errors import NotFound
@@ -60,6 +61,10 @@ async def get_metrics(request: Request) -> Response:
             count_backoffs, server.db, limiter=server.health_threads, abandon_on_cancel=True
         )
         telemetry.set_backoffs(backoffs)
+        intents = await anyio.to_thread.run_sync(
+            count_open_intents, server.db, limiter=server.health_threads, abandon_on_cancel=True
+        )
+        telemetry.set_open_intents(intents)
     return Response(telemetry.exposition(), media_type=telemetry.METRICS_MEDIA)
 
 

@@ -17,6 +17,15 @@ REFERENCE = "#/components/schemas/{model}"
 PROBLEM = {"$ref": "#/components/schemas/ProblemOut"}
 EXTRA = (ProblemOut, CloudEventIn, inputs.SignalsIn)
 
+PLAN: dict[str, Any] = {
+    "account_id": "acct-1",
+    "plan_type": "RENEWAL_DEFENSE",
+    "objective": "the contract is renewed before it ends",
+    "steps": [
+        {"step_id": "meet", "action_type": "REQUEST_RENEWAL_MEETING"},
+        {"step_id": "brief", "action_type": "PREP_RENEWAL_BRIEF", "dependencies": ["meet"]},
+    ],
+}
 EXAMPLES: dict[str, dict[str, Any]] = {
     "post_triggers": {
         "events": [
@@ -70,6 +79,22 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "depth_units": {"SHALLOW": 1, "DEEP": 3},
     },
     "post_report": {},
+    "post_plan": PLAN,
+    "put_plan": PLAN,
+    "post_proposal": {
+        "account_id": "acct-1",
+        "plan_type": "RENEWAL_DEFENSE",
+        "context": {"renewal_days": 30},
+    },
+    "post_plan_approve": {"reason": "agreed with the account team"},
+    "post_plan_pause": {"reason": "the customer is on holiday"},
+    "post_plan_resume": {"reason": "they are back"},
+    "post_plan_abort": {"reason": "the contract was signed elsewhere"},
+    "post_step_skip": {"reason": "a person did it by telephone"},
+    "post_facts": {"facts": {"renewed": True}},
+    "post_intent_approve": {},
+    "post_intent_reject": {"reason": "not this week"},
+    "post_intent_outcome": {"succeeded": True, "detail": "meeting 4711 is in the calendar"},
     "post_redrive": {"force": True},
     "post_discard": {},
     "post_redrive_many": {"topic": "decision.retry"},

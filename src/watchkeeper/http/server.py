@@ -35,14 +35,26 @@ KEEP_ALIVE_SECONDS = 15
 def serve_app(app: App, *, host: str = "127.0.0.1", port: int = 8484) -> None:
     """Serve the API of an app and work, in this process, until a signal asks to stop."""
     settings = load_settings({"host": host, "port": port})
-    asgi = create_app(
-        app.db, settings, dev=True, workers=app, admission=app.admission, turns=app.turns
-    )
+    asgi = app_of(app, settings)
     stop = Stop()
     workers = app.start_workers(WorkerSettings(grace_seconds=settings.grace_seconds))
     with stop.on_signals():
         grace = serve(asgi, settings, stop)
         workers.stop(grace)
+
+
+def app_of(app: App, settings: Settings) -> FastAPI:
+    """The API of an app that works in this process."""
+    return create_app(
+        app.db,
+        settings,
+        dev=True,
+        workers=app,
+        admission=app.admission,
+        turns=app.turns,
+        carrier=app.carrier,
+        proposers=app.proposers,
+    )
 
 
 def serve(

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from watchkeeper.http.shapes import AccountOut, VerdictOut
+from watchkeeper.http.shapes_act import PlanOut
 
 Tier = Literal["HOT", "WARM", "COLD"]
 Depth = Literal["SHALLOW", "DEEP"]
@@ -60,6 +61,7 @@ class ShownAccountOut(WarmAccountOut):
     heat_days: list[HeatDayOut] = Field(
         description="Where each day ended, the newest first, if policy keeps that."
     )
+    plans: list[PlanOut] = Field(description="The newest first, at most 20.")
 
 
 class ChangedAccountOut(ShownAccountOut):

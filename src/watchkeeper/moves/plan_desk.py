@@ -103,6 +103,11 @@ class Desk:
         self._auto = 0
         self.begun: list[Message] = []  # after `write`: messages that are to be delivered here
 
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """What is written down, so far."""
+        return self._entries
+
     # -- what is known ------------------------------------------------------------------
 
     @property

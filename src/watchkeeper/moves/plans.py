@@ -48,6 +48,7 @@ def draft(desk: Desk, new: NewPlan, *, by: str, source: str) -> Case:
     plan = _plan(desk, new, kind, PlanId(new_id()), by=by, source=source)
     case = Case(Loaded(plan, new.steps, ()))
     desk.cases[plan.plan_id] = case
+    accounts.ensure(desk.tx, plan.account_id)
     plans.insert(desk.tx, plan, new.steps)
     case.is_changed = plan.due_at is not None
     desk.record(case, Kind.PLAN_CREATED, by=by, steps=_told(new.steps), objective=plan.objective)
@@ -59,8 +60,13 @@ def edit(desk: Desk, case: Case, new: NewPlan, *, by: str) -> None:
     only(case, PlanStatus.DRAFT)
     kind, before = _checked(desk, new), case.plan
     plan = _plan(desk, new, kind, before.plan_id, by=before.created_by, source=before.source)
-    case.plan = plan._replace(created_at=before.created_at, version=before.version + 1)
+    case.plan = plan._replace(
+        created_at=before.created_at,
+        correlation_id=new.correlation_id or before.correlation_id,
+        version=before.version + 1,
+    )
     case.steps = {step.step_id: step for step in new.steps}
+    accounts.ensure(desk.tx, plan.account_id)
     plans.edit(desk.tx, case.plan, new.steps)
     case.is_changed = plan.due_at is not None
     desk.record(case, Kind.PLAN_UPDATED, by=by, steps=_told(new.steps), objective=plan.objective)
@@ -110,7 +116,9 @@ def _told(given: Sequence[Step]) -> list[dict[str, Any]]:
     ]
 
 
-def approve(desk: Desk, case: Case, *, by: str, is_person: bool = True) -> None:
+def approve(
+    desk: Desk, case: Case, reason: str | None = None, *, by: str, is_person: bool = True
+) -> None:
     """A person, or policy, says yes to a draft: it waits for the gate."""
     only(case, PlanStatus.DRAFT)
     _still_valid(desk, case)
@@ -124,7 +132,7 @@ def approve(desk: Desk, case: Case, *, by: str, is_person: bool = True) -> None:
         approved_by_person=is_person,
         due_at=desk.now,
     )
-    desk.record(case, Kind.PLAN_APPROVED, by=by, is_person=is_person)
+    desk.record(case, Kind.PLAN_APPROVED, reason=reason, by=by, is_person=is_person)
 
 
 def _still_valid(desk: Desk, case: Case) -> None:

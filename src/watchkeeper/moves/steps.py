@@ -245,7 +245,7 @@ def _fail(
     )
 
 
-def approve(desk: Desk, case: Case, intent: Intent, *, by: str) -> None:
+def approve(desk: Desk, case: Case, intent: Intent, reason: str | None = None, *, by: str) -> None:
     """A person says yes: it is carried out. The caller has seen that both wait for that."""
     deadline = Instant(desk.now + desk.rules.act.outcome_timeout_us)
     yes = intent._replace(
@@ -257,6 +257,7 @@ def approve(desk: Desk, case: Case, intent: Intent, *, by: str) -> None:
         Kind.INTENT_APPROVED,
         step_id=intent.step_id,
         attempt=intent.attempt,
+        reason=reason,
         by=by,
         intent_id=intent.intent_id,
     )

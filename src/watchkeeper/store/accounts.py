@@ -38,6 +38,10 @@ _PUT = same(
     " lifecycle_state = excluded.lifecycle_state, attributes = excluded.attributes,"
     " version = excluded.version, updated_at = excluded.updated_at"
 )
+_ENSURE = same(
+    "insert into accounts (tenant_id, account_id, created_at, updated_at) values (%s, %s, %s, %s)"
+    " on conflict (tenant_id, account_id) do nothing"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,11 @@ def get(tx: Tx, account_id: AccountId) -> Account | None:
 def read(tx: Tx, account_ids: Sequence[str]) -> dict[str, Account]:
     rows = tx.rows(_READ, (tx.tenant_id, encode(account_ids)))
     return {row[0]: _account(row) for row in rows}
+
+
+def ensure(tx: Tx, account_id: AccountId) -> None:
+    """An account exists from its first use."""
+    tx.run(_ENSURE, (tx.tenant_id, account_id, tx.now, tx.now))
 
 
 def page(tx: Tx, after: str, limit: int) -> list[Account]:

@@ -95,6 +95,21 @@ _OWNER = same(
     "select tenant_id from intents where tenant_id in (select tenant_id from tenants)"
     " and intent_id = %s"
 )
+COUNTED_MAX = 10_000
+"""Of each tenant and state: more are not counted, so that a count stays cheap."""
+_COUNT_OPEN = Statement(
+    # Tenant by tenant: so it is a look at an index, however many intents have ended.
+    f"""select s.state, cast(sum(c.n) as bigint) from tenants t
+    cross join (values ('PENDING_APPROVAL'), ('APPROVED'), ('EXECUTING')) s (state)
+    cross join lateral (select count(*) as n from (
+        select 1 from intents i where i.tenant_id = t.tenant_id and i.state = s.state
+        limit {COUNTED_MAX}) o) c group by s.state order by 1""",
+    f"""select s.column1, sum((select count(*) from (
+        select 1 from intents i where i.tenant_id = t.tenant_id and i.state = s.column1
+        limit {COUNTED_MAX}))) from tenants t
+    cross join (values ('PENDING_APPROVAL'), ('APPROVED'), ('EXECUTING')) s
+    group by 1 order by 1""",
+)
 
 
 def insert(tx: Tx, intents: Sequence[Intent]) -> None:
@@ -146,6 +161,11 @@ def use(tx: Tx, day: int, count: int) -> None:
 def owner(session: Session, intent_id: str) -> TenantId | None:
     rows = session.rows(_OWNER, (intent_id,))
     return TenantId(rows[0][0]) if rows else None
+
+
+def count_open(session: Session) -> list[tuple[str, int]]:
+    """State and how many, of all tenants."""
+    return [(row[0], int(row[1])) for row in session.rows(_COUNT_OPEN)]
 
 
 FILTERS = ("plan_id", "state", "action_type", "account_id")

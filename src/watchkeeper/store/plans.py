@@ -43,7 +43,7 @@ _INSERT = same(
 )
 _EDIT = same(
     "update plans set account_id = %s, plan_type = %s, objective = %s, facts = %s,"
-    " constraints = %s, expires_at = %s, due_at = %s, version = %s"
+    " constraints = %s, correlation_id = %s, expires_at = %s, due_at = %s, version = %s"
     " where tenant_id = %s and plan_id = %s"
 )
 _TELL = same("update plans set facts = %s where tenant_id = %s and plan_id = %s")
@@ -163,7 +163,14 @@ def insert(tx: Tx, plan: Plan, steps: Sequence[Step]) -> None:
 def edit(tx: Tx, plan: Plan, steps: Sequence[Step]) -> None:
     """Write a draft anew. The database refuses it for anything but a draft."""
     told = (plan.account_id, plan.plan_type, plan.objective, plan.facts, plan.constraints)
-    more = (plan.expires_at, plan.due_at, plan.version, tx.tenant_id, plan.plan_id)
+    more = (
+        plan.correlation_id,
+        plan.expires_at,
+        plan.due_at,
+        plan.version,
+        tx.tenant_id,
+        plan.plan_id,
+    )
     tx.run(_EDIT, (*told, *more))
     tx.run(_DELETE_STEPS, (tx.tenant_id, plan.plan_id))
     _insert_steps(tx, plan.plan_id, steps)

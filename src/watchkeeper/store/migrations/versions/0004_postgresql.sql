@@ -263,9 +263,9 @@ alter table intents enable row level security;
 alter table intents force row level security;
 create policy own_tenant on intents to watchkeeper_app using (tenant_id = (select watchkeeper_tenant())) with check (tenant_id = (select watchkeeper_tenant()));
 grant select, insert, update, delete on intents to watchkeeper_app;
--- Whose it is may be asked by those who serve all tenants.
+-- Whose it is, and how many wait, may be asked by those who serve all tenants.
 create policy all_tenants on intents for select to watchkeeper_worker using (true);
-grant select (tenant_id, intent_id) on intents to watchkeeper_worker;
+grant select (tenant_id, intent_id, state) on intents to watchkeeper_worker;
 
 alter table plan_cycles enable row level security;
 alter table plan_cycles force row level security;

@@ -1,0 +1,50 @@
+"""Plans as numbers: what became of them, of their steps and of what they asked for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from watchkeeper import telemetry
+from watchkeeper.core.ledger import Entry, Kind
+from watchkeeper.store import intents
+from watchkeeper.store.database import Database
+from watchkeeper.store.json import loads
+
+_PLAN, _STEP = "PLAN_", "STEP_"
+_INTENTS: Mapping[str, str] = {
+    Kind.INTENT_APPROVED: "approved",
+    Kind.INTENT_REJECTED: "rejected",
+    Kind.OUTCOME_LATE: "outcome_late",
+}
+
+
+def count_acts(entries: Sequence[Entry]) -> None:
+    """Count what a transaction wrote down. Reasons that people type are no labels."""
+    for entry in entries:
+        kind = str(entry.kind)
+        if kind.startswith(_PLAN):
+            telemetry.PLANS.labels(kind.removeprefix(_PLAN).lower()).inc()
+        elif kind.startswith(_STEP):
+            telemetry.PLAN_STEPS.labels(kind.removeprefix(_STEP).lower(), _reason(entry)).inc()
+        elif kind in _INTENTS:
+            telemetry.INTENTS.labels(_INTENTS[kind]).inc()
+
+
+def _reason(entry: Entry) -> str:
+    """Of a start: who had to say yes. Of a failure: which one it was."""
+    if entry.kind == Kind.STEP_STARTED:
+        return str(loads(entry.data)["approval"])
+    return entry.reason or "" if entry.kind == Kind.STEP_FAILED else ""
+
+
+def count_cycle(counts: Counter[str]) -> None:
+    telemetry.CYCLES.inc()
+    for deed, count in counts.items():
+        telemetry.CYCLE_DEEDS.labels(deed).inc(count)
+
+
+def count_open_intents(db: Database) -> list[tuple[str, int]]:
+    """State and how many, of what is asked for and has not ended, over all tenants."""
+    with db.read_system() as tx:
+        return intents.count_open(tx)

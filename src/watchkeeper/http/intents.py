@@ -1,0 +1,104 @@
+"""/v1/intents: what attempts ask for; answered by people, ended by whoever carries them out."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query, Response
+
+from watchkeeper.act_inputs import IntentOutcomeIn, Name, ReasonIn
+from watchkeeper.act_results import intent_of
+from watchkeeper.actions.show_plan import list_intents, show_intent
+from watchkeeper.core.ids import TenantId
+from watchkeeper.errors import Invalid
+from watchkeeper.http import views_act as views
+from watchkeeper.http.access import Access, needs
+from watchkeeper.http.answers import LIMIT, Cursor, Limit, TenantQuery, answer, page, position
+from watchkeeper.http.context import Context, Ctx, identifier, is_identifier
+from watchkeeper.http.route import router
+from watchkeeper.http.shapes import Page
+from watchkeeper.http.shapes_act import IntentOut, IntentStatus, ReportedOut
+from watchkeeper.input_types import AccountName, Id
+from watchkeeper.moves.steps import Ending
+
+routes = router("intents")
+
+
+@routes.get("/v1/intents", response_model=Page[IntentOut])
+@needs(Access.READ)
+def get_intents(
+    ctx: Ctx,
+    tenant_id: TenantQuery = None,
+    status: IntentStatus | None = None,
+    plan_id: Annotated[Id | None, Query()] = None,
+    account_id: Annotated[AccountName | None, Query()] = None,
+    action_type: Annotated[Name | None, Query()] = None,
+    limit: Limit = LIMIT,
+    cursor: Cursor = None,
+) -> Response:
+    """Intents that match every filter, the newest first. `PENDING_APPROVAL` wait for a person."""
+    given = {
+        "state": status,
+        "plan_id": None if plan_id is None else plan_id.lower(),
+        "account_id": account_id,
+        "action_type": action_type,
+    }
+    filters = {name: str(value) for name, value in given.items() if value is not None}
+    before = position(cursor, "intents", "")
+    if before and not is_identifier(before):
+        raise Invalid.at("cursor", "is not a cursor of this list")
+    whose = ctx.tenant(tenant_id)
+    if "plan_id" in filters and not is_identifier(filters["plan_id"]):
+        return page("intents", [], limit, None)
+    found = list_intents(ctx.db, whose, filters, before=before or None, limit=limit)
+    last = found[-1].intent_id if found else None
+    return page("intents", [intent_of(one, whose).to_json() for one in found], limit, last)
+
+
+@routes.get("/v1/intents/{intent_id}", response_model=IntentOut)
+@needs(Access.READ)
+def get_intent(intent_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
+    """One intent: what it asks for, who said yes, how it went."""
+    whose, known = _named(ctx, intent_id, tenant_id)
+    return answer(_shown(ctx, whose, known))
+
+
+@routes.post("/v1/intents/{intent_id}/approve", response_model=IntentOut)
+@needs(Access.OPERATE)
+def post_intent_approve(intent_id: str, ctx: Ctx, body: ReasonIn | None = None) -> Response:
+    """Say yes: it is carried out. 409 unless it waits for that and its plan is active."""
+    asked = body or ReasonIn()
+    whose, known = _named(ctx, intent_id, asked.tenant_id)
+    ctx.server.carrier.approve_intent(whose, known, asked.reason, by=ctx.caller.name)
+    return answer(_shown(ctx, whose, known))
+
+
+@routes.post("/v1/intents/{intent_id}/reject", response_model=IntentOut)
+@needs(Access.OPERATE)
+def post_intent_reject(intent_id: str, ctx: Ctx, body: ReasonIn | None = None) -> Response:
+    """Say no: the step has failed, and the plan is paused until a person resumes it."""
+    asked = body or ReasonIn()
+    whose, known = _named(ctx, intent_id, asked.tenant_id)
+    ctx.server.carrier.reject_intent(whose, known, asked.reason, by=ctx.caller.name)
+    return answer(_shown(ctx, whose, known))
+
+
+@routes.post("/v1/intents/{intent_id}/outcome", response_model=ReportedOut)
+@needs(Access.OPERATE)
+def post_intent_outcome(intent_id: str, body: IntentOutcomeIn, ctx: Ctx) -> Response:
+    """How it went, from whoever carried it out. `counted` says whether the plan went by it.
+
+    The same outcome again changes nothing. 409 where nobody was asked to carry it out.
+    """
+    whose, known = _named(ctx, intent_id, body.tenant_id)
+    found = ctx.server.carrier.report(whose, known, Ending(body.succeeded, body.detail))
+    return answer(views.reported(found, whose))
+
+
+def _named(ctx: Context, intent_id: str, tenant_id: str | None) -> tuple[TenantId, str]:
+    known = identifier(intent_id, "intent")
+    return ctx.tenant_of_intent(known, tenant_id), known
+
+
+def _shown(ctx: Context, whose: TenantId, intent_id: str) -> dict[str, object]:
+    return intent_of(show_intent(ctx.db, whose, intent_id), whose).to_json()

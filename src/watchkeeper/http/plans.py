@@ -1,0 +1,180 @@
+"""/v1/plans: drafts, what people do with plans, and how each of them came to where it stands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query, Response
+
+from watchkeeper.act_inputs import FactsIn, Name, PlanIn, ProposeIn, ReasonIn, SkipIn
+from watchkeeper.act_results import plan_entry_json
+from watchkeeper.actions import show_plan
+from watchkeeper.core.ids import TenantId
+from watchkeeper.errors import Invalid
+from watchkeeper.http import views_act as views
+from watchkeeper.http.access import Access, needs
+from watchkeeper.http.answers import LIMIT, Cursor, Limit, TenantQuery, answer, page, position
+from watchkeeper.http.context import Context, Ctx, identifier, is_identifier
+from watchkeeper.http.route import router
+from watchkeeper.http.shapes import Page
+from watchkeeper.http.shapes_act import PlanEntryOut, PlanOut, PlanStatus, ProposedOut, WhyOut
+from watchkeeper.input_types import AccountName, Id
+from watchkeeper.plan_methods import proposed
+from watchkeeper.store.json import loads
+
+routes = router("plans")
+
+
+@routes.post("/v1/plans", status_code=201, response_model=PlanOut)
+@needs(Access.OPERATE)
+def post_plan(body: PlanIn, ctx: Ctx) -> Response:
+    """Write a draft. One that could not be carried out is refused, with every mistake named."""
+    whose = ctx.tenant_to_write(body.tenant_id)
+    plan_id = ctx.server.carrier.create(whose, body.plan(), by=ctx.caller.name)
+    return answer(_shown(ctx, whose, plan_id), 201)
+
+
+@routes.post("/v1/plans/propose", status_code=201, response_model=ProposedOut)
+@needs(Access.OPERATE)
+def post_proposal(body: ProposeIn, ctx: Ctx) -> Response:
+    """Ask the proposer of this process. Steps that the plan type forbids are dropped.
+
+    409 where no proposer is registered here: then a worker has it, or nobody.
+    """
+    whose = ctx.tenant_to_write(body.tenant_id)
+    carrier, proposers = ctx.server.carrier, ctx.server.proposers
+    made = proposed(carrier, proposers, whose, body, by=ctx.caller.name)
+    dropped = [{"place": one.place, "message": one.message} for one in made.dropped]
+    return answer({**_shown(ctx, whose, made.plan_id), "dropped": dropped}, 201)
+
+
+@routes.get("/v1/plans", response_model=Page[PlanOut])
+@needs(Access.READ)
+def get_plans(
+    ctx: Ctx,
+    tenant_id: TenantQuery = None,
+    account_id: Annotated[AccountName | None, Query()] = None,
+    plan_type: Annotated[Name | None, Query()] = None,
+    status: PlanStatus | None = None,
+    limit: Limit = LIMIT,
+    cursor: Cursor = None,
+) -> Response:
+    """Plans that match every filter, the newest first, each with its steps."""
+    given = {"account_id": account_id, "plan_type": plan_type, "status": status}
+    filters = {name: str(value) for name, value in given.items() if value is not None}
+    before = position(cursor, "plans", "")
+    if before and not is_identifier(before):
+        raise Invalid.at("cursor", "is not a cursor of this list")
+    whose = ctx.tenant(tenant_id)
+    found = show_plan.list_plans(ctx.db, whose, filters, before=before or None, limit=limit)
+    last = found[-1].plan.plan_id if found else None
+    return page("plans", [views.plan(one, whose) for one in found], limit, last)
+
+
+@routes.get("/v1/plans/{plan_id}", response_model=PlanOut)
+@needs(Access.READ)
+def get_plan(plan_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
+    """One plan: its steps, and every attempt of them."""
+    whose, known = _named(ctx, plan_id, tenant_id)
+    return answer(_shown(ctx, whose, known))
+
+
+@routes.put("/v1/plans/{plan_id}", response_model=PlanOut)
+@needs(Access.OPERATE)
+def put_plan(plan_id: str, body: PlanIn, ctx: Ctx) -> Response:
+    """Write a draft anew, whole. 409 for anything but a draft."""
+    whose, known = _named(ctx, plan_id, body.tenant_id)
+    ctx.server.carrier.edit(whose, known, body.plan(), by=ctx.caller.name)
+    return answer(_shown(ctx, whose, known))
+
+
+@routes.post("/v1/plans/{plan_id}/approve", response_model=PlanOut)
+@needs(Access.OPERATE)
+def post_plan_approve(plan_id: str, ctx: Ctx, body: ReasonIn | None = None) -> Response:
+    """Say yes to a draft, as a person. It is activated as soon as its gate lets it."""
+    asked = body or ReasonIn()
+    whose, known = _named(ctx, plan_id, asked.tenant_id)
+    ctx.server.carrier.approve(whose, known, asked.reason, by=ctx.caller.name)
+    return answer(_shown(ctx, whose, known))
+
+
+@routes.post("/v1/plans/{plan_id}/pause", response_model=PlanOut)
+@needs(Access.OPERATE)
+def post_plan_pause(plan_id: str, ctx: Ctx, body: ReasonIn | None = None) -> Response:
+    """Start nothing more until somebody resumes it. It does expire."""
+    asked = body or ReasonIn()
+    whose, known = _named(ctx, plan_id, asked.tenant_id)
+    ctx.server.carrier.pause(whose, known, asked.reason, by=ctx.caller.name)
+    return answer(_shown(ctx, whose, known))
+
+
+@routes.post("/v1/plans/{plan_id}/resume", response_model=PlanOut)
+@needs(Access.OPERATE)
+def post_plan_resume(plan_id: str, ctx: Ctx, body: ReasonIn | None = None) -> Response:
+    """Go on, with a fresh allowance of attempts. 409 while another plan has its place."""
+    asked = body or ReasonIn()
+    whose, known = _named(ctx, plan_id, asked.tenant_id)
+    ctx.server.carrier.resume(whose, known, asked.reason, by=ctx.caller.name)
+    return answer(_shown(ctx, whose, known))
+
+
+@routes.post("/v1/plans/{plan_id}/abort", response_model=PlanOut)
+@needs(Access.OPERATE)
+def post_plan_abort(plan_id: str, ctx: Ctx, body: ReasonIn | None = None) -> Response:
+    """End a plan for good. What nobody has begun with is cancelled."""
+    asked = body or ReasonIn()
+    whose, known = _named(ctx, plan_id, asked.tenant_id)
+    ctx.server.carrier.abort(whose, known, asked.reason, by=ctx.caller.name)
+    return answer(_shown(ctx, whose, known))
+
+
+@routes.post("/v1/plans/{plan_id}/steps/{step_id}/skip", response_model=PlanOut)
+@needs(Access.OPERATE)
+def post_step_skip(plan_id: str, step_id: Id, body: SkipIn, ctx: Ctx) -> Response:
+    """Leave a step out, for a reason."""
+    whose, known = _named(ctx, plan_id, body.tenant_id)
+    ctx.server.carrier.skip(whose, known, step_id, body.reason, by=ctx.caller.name)
+    return answer(_shown(ctx, whose, known))
+
+
+@routes.post("/v1/plans/{plan_id}/facts", response_model=PlanOut)
+@needs(Access.OPERATE)
+def post_facts(plan_id: str, body: FactsIn, ctx: Ctx) -> Response:
+    """New facts, laid over what is known. They may open the gate, or meet the objective."""
+    whose, known = _named(ctx, plan_id, body.tenant_id)
+    ctx.server.carrier.tell(whose, known, loads(body.facts), by=ctx.caller.name)
+    return answer(_shown(ctx, whose, known))
+
+
+@routes.get("/v1/plans/{plan_id}/ledger", response_model=Page[PlanEntryOut])
+@needs(Access.READ)
+def get_plan_ledger(
+    plan_id: str,
+    ctx: Ctx,
+    tenant_id: TenantQuery = None,
+    limit: Limit = LIMIT,
+    cursor: Cursor = None,
+) -> Response:
+    """All that happened to a plan, oldest first."""
+    after = position(cursor, "plan_ledger", 0)
+    whose, known = _named(ctx, plan_id, tenant_id)
+    found = show_plan.plan_ledger(ctx.db, whose, known, after=after, limit=limit)
+    last = found[-1].seq if found else None
+    return page("plan_ledger", [plan_entry_json(one) for one in found], limit, last)
+
+
+@routes.get("/v1/plans/{plan_id}/why", response_model=WhyOut)
+@needs(Access.READ)
+def get_plan_why(plan_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
+    """Why a plan stands where it stands, until when, and what a person can do about it."""
+    whose, known = _named(ctx, plan_id, tenant_id)
+    return answer(views.why(show_plan.why_plan(ctx.db, whose, known), whose))
+
+
+def _named(ctx: Context, plan_id: str, tenant_id: str | None) -> tuple[TenantId, str]:
+    known = identifier(plan_id, "plan")
+    return ctx.tenant_of_plan(known, tenant_id), known
+
+
+def _shown(ctx: Context, whose: TenantId, plan_id: str) -> dict[str, object]:
+    return views.plan(show_plan.show_plan(ctx.db, whose, plan_id), whose)
