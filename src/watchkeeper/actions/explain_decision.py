@@ -59,7 +59,7 @@ def explain_decision(db: Database, tenant_id: TenantId, decision_id: str) -> Exp
     with db.read(tenant_id) as tx:
         found = _recorded(tx, decision_id)
         data = loads(found.entry.data)
-        policy = db.policies.policy(tx, data["policy"]["version"])
+        policy = db.policies.recorded(tx, **data["policy"])
     rules = rules_for(policy, tenant_id, data["tenant"]["tier"])
     walked = trail(read_case(data, rules))
     return Explanation(

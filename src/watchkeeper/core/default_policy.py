@@ -190,3 +190,10 @@ backoff_max_seconds = 300
 [retention]
 delivered_days = 7
 """
+
+FORMER_POLICIES: tuple[str, ...] = ()
+"""Documents that shipped before this one, oldest first.
+
+A verdict of version 0 was given under the one of its time, and names it by its hash. So whoever
+changes what ships after a release puts the former text here, and none is ever taken away.
+"""

@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 
 from watchkeeper.core.canonical import sha256_hex
-from watchkeeper.core.default_policy import DEFAULT_POLICY_TOML
+from watchkeeper.core.default_policy import DEFAULT_POLICY_TOML, FORMER_POLICIES
 from watchkeeper.core.delivery import Guarantee, OnDead, Order
 from watchkeeper.core.policy import Policy, overlay, path_part
 from watchkeeper.core.policy_read import NONE, Document, Value
@@ -17,7 +17,9 @@ from watchkeeper.core.policy_schema import (
     MODEL_REQUIRED,
     TRIGGER_REQUIRED,
     Mistake,
+    Named,
     Path,
+    Table,
     check,
     plain,
 )
@@ -72,6 +74,49 @@ def parse_policy_json(document: Mapping[str, object], *, version: int = 0) -> Po
     return _policy(text, said, version)
 
 
+def stored_policy(
+    text: str, effective: Mapping[str, object] | None, *, version: int, hash: str
+) -> Policy:
+    """A version as it was when it was applied, whatever ships or is allowed by now.
+
+    One that was stored without its meaning lay on the first document that shipped.
+    """
+    said = _document(tomllib.loads(text))
+    then = overlay(_first(), said) if effective is None else _document(effective)
+    return Policy(version, hash, text, said, completed(then, _shipped(), DOCUMENT))
+
+
+@functools.cache
+def shipped_policies() -> Mapping[str, Policy]:
+    """Every document that ever shipped, by its hash."""
+    found: dict[str, Policy] = {}
+    for text in (*FORMER_POLICIES, DEFAULT_POLICY_TOML):
+        then = _document(tomllib.loads(text))
+        hash = sha256_hex(then)
+        found[hash] = Policy(0, hash, text, {}, completed(then, _shipped(), DOCUMENT))
+    return found
+
+
+def completed(then: Document, shipped: Document, node: Table) -> dict[str, Value]:
+    """A document of an earlier time with the keys that were invented since.
+
+    A name that ships by now (of a trigger type, of a model) does not appear in it.
+    """
+    found = dict(then)
+    for key, inner in node.fields.items():
+        if key not in shipped:
+            continue
+        value, below = found.setdefault(key, shipped[key]), shipped[key]
+        if isinstance(inner, Table):
+            found[key] = completed(_as_table(value), _as_table(below), inner)
+        elif isinstance(inner, Named) and isinstance(inner.entry, Table):
+            found[key] = {
+                name: completed(_as_table(own), _at(_as_table(below), name), inner.entry)
+                for name, own in _as_table(value).items()
+            }
+    return found
+
+
 def _policy(text: str, said: Document, version: int) -> Policy:
     effective = overlay(_shipped(), said)
     return Policy(version, sha256_hex(effective), text, said, effective)
@@ -80,6 +125,11 @@ def _policy(text: str, said: Document, version: int) -> Policy:
 @functools.cache
 def _shipped() -> Document:
     return _document(tomllib.loads(DEFAULT_POLICY_TOML))
+
+
+@functools.cache
+def _first() -> Document:
+    return _document(tomllib.loads((*FORMER_POLICIES, DEFAULT_POLICY_TOML)[0]))
 
 
 def _document(raw: Mapping[str, object]) -> dict[str, Value]:

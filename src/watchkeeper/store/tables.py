@@ -37,6 +37,7 @@ from watchkeeper.store.tables_perceive import (
     sweeps,
 )
 from watchkeeper.store.tables_settle import quota_buckets, sinks, turns
+from watchkeeper.store.tables_trust import policy_meanings
 from watchkeeper.store.types import Instant, document, identifier
 
 tenants = Table(  # the row is the tenant's lock, its run counters and its ledger counter
@@ -353,7 +354,7 @@ clock = Table(  # one row where time is virtual, none where it is real
     CheckConstraint('"only"', name="there_is_one_clock"),
 )
 
-SYSTEM_TABLES = frozenset({"policies", "clock", "connectors", "connector_slots"})
+SYSTEM_TABLES = frozenset({"policies", "policy_meanings", "clock", "connectors", "connector_slots"})
 """Tables that belong to no tenant."""
 
 DIRECTORY_TABLES = frozenset({"tenants", "api_keys"})
@@ -369,6 +370,7 @@ __all__ = [
     "heats",
     "metadata",
     "next_pulls",
+    "policy_meanings",
     "pull_budgets",
     "pull_days",
     "pull_ticks",
