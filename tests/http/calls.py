@@ -47,10 +47,12 @@ CALLS: dict[str, Call] = {
     "GET /v1/api-keys": Call(),
     "DELETE /v1/api-keys/{key_id}": Call("/v1/api-keys/{key_id}", statuses=(204,)),
     "PUT /v1/policy": Call(body={"run_budget_per_day": 9}, tenant_in=""),
+    "POST /v1/policy/plan": Call(body={"run_budget_per_day": 9}),
     "GET /v1/policy": Call(),
     "GET /v1/policy/{version}": Call("/v1/policy/0"),
     "GET /v1/accounts": Call(),
     "GET /v1/accounts/{account_id}": Call("/v1/accounts/{account}"),
+    "GET /v1/accounts/{account_id}/why-not": Call("/v1/accounts/{account}/why-not"),
     "PUT /v1/accounts/{account_id}": Call(
         "/v1/accounts/{account}",
         {"posture": "calm", "attributes": {"n": 1}},
@@ -62,6 +64,7 @@ CALLS: dict[str, Call] = {
     "GET /v1/decisions": Call(),
     "GET /v1/decisions/{decision_id}": Call("/v1/decisions/{decision}"),
     "GET /v1/decisions/{decision_id}/explain": Call("/v1/decisions/{decision}/explain"),
+    "GET /v1/decisions/{decision_id}/bundle": Call("/v1/decisions/{decision}/bundle"),
     "POST /v1/decisions/{decision_id}/outcome": Call(
         "/v1/decisions/{decision}/outcome", {"succeeded": True}, tenant_in="body"
     ),

@@ -57,7 +57,7 @@ def _check(check: Check) -> dict[str, Any]:
 def explain_decision(db: Database, tenant_id: TenantId, decision_id: str) -> Explanation:
     """Decide a recorded case again, telling what each check saw. Changes nothing."""
     with db.read(tenant_id) as tx:
-        found = _recorded(tx, decision_id)
+        found = recorded_decision(tx, decision_id)
         data = loads(found.entry.data)
         policy = db.policies.recorded(tx, **data["policy"])
     rules = rules_for(policy, tenant_id, data["tenant"]["tier"])
@@ -69,7 +69,8 @@ def explain_decision(db: Database, tenant_id: TenantId, decision_id: str) -> Exp
     )
 
 
-def _recorded(tx: ReadTx, decision_id: str) -> Recorded:
+def recorded_decision(tx: ReadTx, decision_id: str) -> Recorded:
+    """Its entry; NotFound for what is no decision of this tenant."""
     found = ledger.by_ids(tx, [decision_id]).get(decision_id) if _is_id(decision_id) else None
     if found is None or found.entry.kind is not Kind.VERDICT:
         raise NotFound(f"there is no decision {decision_id}", decision_id=decision_id)

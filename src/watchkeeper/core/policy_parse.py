@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 
-from watchkeeper.core.canonical import sha256_hex
+from watchkeeper.core.canonical import canonical_json, sha256_hex
 from watchkeeper.core.default_policy import DEFAULT_POLICY_TOML, FORMER_POLICIES
 from watchkeeper.core.delivery import Guarantee, OnDead, Order
 from watchkeeper.core.policy import Policy, overlay, path_part
@@ -25,7 +26,7 @@ from watchkeeper.core.policy_schema import (
 )
 from watchkeeper.core.toml_lines import locate_lines
 from watchkeeper.core.toml_text import to_toml
-from watchkeeper.errors import Invalid, Problem
+from watchkeeper.errors import Invalid, NotFound, Problem
 
 DOCUMENT_BYTES_MAX = 256 * 1024
 LINE_LENGTH_MAX = 4_096  # a key of a hundred thousand parts costs the parser minutes
@@ -95,6 +96,20 @@ def shipped_policies() -> Mapping[str, Policy]:
         hash = sha256_hex(then)
         found[hash] = Policy(0, hash, text, {}, completed(then, _shipped(), DOCUMENT))
     return found
+
+
+def shipped_meaning(hash: str) -> str:
+    """What a document that shipped says, as canonical JSON, by the hash that verdicts name."""
+    for text in (*FORMER_POLICIES, DEFAULT_POLICY_TOML):
+        then = canonical_json(_document(tomllib.loads(text)))
+        if hashlib.sha256(then.encode()).hexdigest() == hash:
+            return then
+    raise NotFound(f"no policy of hash {hash[:12]} ever shipped with this program")
+
+
+def first_meaning(text: str) -> str:
+    """What a version means that was stored without its meaning."""
+    return canonical_json(overlay(_first(), _document(tomllib.loads(text))))
 
 
 def completed(then: Document, shipped: Document, node: Table) -> dict[str, Value]:

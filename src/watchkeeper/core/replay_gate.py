@@ -61,7 +61,7 @@ def quick(
         until = -(-(since + rule.cooldown_us) // SECOND) * SECOND
         return ("COOLDOWN", until) if is_alone else None
     at = now // HOUR
-    if rule.account_cap is not None and hour >= at and run_count >= rule.account_cap:
+    if rule.account_cap is not None and run_count * (hour >= at) >= rule.account_cap:
         return None
     if rule.tenant_cap is not None and (
         tenant.runs_in_hour(max(at, tenant.hour), trigger_type) >= rule.tenant_cap

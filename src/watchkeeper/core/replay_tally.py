@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 from watchkeeper.core.replay import Data, Waiting
 from watchkeeper.core.replay_gate import Answer
@@ -12,6 +11,8 @@ from watchkeeper.core.time import DAY
 SIGNAL = "SIGNAL_ARRIVED"
 FORGOTTEN_AFTER_US = 2 * DAY
 """The retry of a deferral, here and in the record, come within this time or are not matched."""
+
+HELD_MAX = 50_000
 
 _DEFERS = frozenset({"COOLDOWN", "ACCOUNT_HOURLY_CAP", "TENANT_HOURLY_CAP"})
 _NO_EVENTS = frozenset({"UNKNOWN_TRIGGER_TYPE", "DUPLICATE_IDEMPOTENCY_KEY"})
@@ -78,6 +79,7 @@ class Tally:
         self._ran_before: dict[str, tuple[int, str]] = {}
         self._ran_after: dict[str, int] = {}
         self._retries: dict[tuple[str, bool], tuple[int, bool, str]] = {}
+        self._forget_at = HELD_MAX
 
     def compared(self, seq: int, decision_id: str, data: Data, was: Answer, now: Answer) -> None:
         self.events += 1
@@ -164,19 +166,14 @@ class Tally:
             self.changes[was, now] += 1
 
     def _forget(self, at: int) -> None:
-        """What is this old is matched by nothing any more."""
-        old = at - FORGOTTEN_AFTER_US
-        for held in (self._ran_before, self._ran_after, self._retries):
-            _drop_first(held, old, self.dropped)
-
-
-def _drop_first(held: dict[Any, Any], old: int, dropped: list[str]) -> None:
-    while held:
-        first = next(iter(held))
-        value = held[first]
-        at = value if isinstance(value, int) else value[0]
-        if at > old:
+        """What is this old is matched by nothing any more. Looked for now and then."""
+        if len(self._ran_before) + len(self._ran_after) + len(self._retries) < self._forget_at:
             return
-        del held[first]
-        if isinstance(value, tuple) and len(value) == 2:
-            dropped.append(value[1])
+        old = at - FORGOTTEN_AFTER_US
+        gone = [one for seen_at, one in self._ran_before.values() if seen_at <= old]
+        self.dropped += gone
+        self._ran_before = {of: one for of, one in self._ran_before.items() if one[0] > old}
+        self._ran_after = {of: seen_at for of, seen_at in self._ran_after.items() if seen_at > old}
+        self._retries = {of: one for of, one in self._retries.items() if one[0] > old}
+        kept = len(self._ran_before) + len(self._ran_after) + len(self._retries)
+        self._forget_at = max(HELD_MAX, 2 * kept)

@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from watchkeeper.core.canonical import canonical_json
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.policy import Policy, TenantRules, rules_for
-from watchkeeper.core.policy_parse import shipped_policies, shipped_policy, stored_policy
+from watchkeeper.core.policy_parse import (
+    first_meaning,
+    shipped_meaning,
+    shipped_policies,
+    shipped_policy,
+    stored_policy,
+)
 from watchkeeper.core.time import Instant
 from watchkeeper.errors import NotFound
 from watchkeeper.store.json import loads
@@ -80,10 +86,8 @@ class PolicyBook:
         """The policy that a verdict names. What shipped then may not be what ships now."""
         if version > 0:
             return self.policy(session, version)
-        found = shipped_policies().get(hash)
-        if found is None:
-            raise NotFound(f"no policy of hash {hash[:12]} ever shipped with this program")
-        return found
+        shipped_meaning(hash)
+        return shipped_policies()[hash]
 
     def current(self, session: Session) -> Policy:
         return self.policy(session, current_version(session))
@@ -131,6 +135,17 @@ def load(session: Session, version: int) -> Policy:
     text, hash, effective = rows[0]
     meaning = None if effective is None else loads(effective)
     return stored_policy(text, meaning, version=version, hash=hash)
+
+
+def meaning(session: Session, version: int, hash: str) -> tuple[str, str]:
+    """The document of a version, and what it means in full as canonical JSON, as of its time."""
+    if version == 0:
+        return "", shipped_meaning(hash)
+    rows = session.rows(_TEXT, (version,))
+    if not rows:
+        raise NotFound(f"there is no policy version {version}", version=version)
+    text, _, effective = rows[0]
+    return text, effective or first_meaning(text)
 
 
 def add(tx: Tx, policy: Policy, *, author: str, reason: str) -> None:

@@ -6,10 +6,9 @@ history is, and no transaction stays open over it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, cast
 
-from watchkeeper.core.ledger import Kind
 from watchkeeper.core.time import Instant
 from watchkeeper.store.json import encode, loads
 from watchkeeper.store.statement import Statement, same
@@ -46,7 +45,6 @@ _METERED = same(
     " where tenant_id = %s and decision_id is not null and charged_micro is not null"
     " and reserved_at >= %s"
 )
-assert Kind.VERDICT == "verdict"
 
 
 class Places(NamedTuple):
@@ -54,10 +52,6 @@ class Places(NamedTuple):
 
     after: int
     until: int
-
-    @property
-    def count(self) -> int:
-        return self.until - self.after
 
 
 def places_since(tx: ReadTx, since: Instant) -> Places:
@@ -80,11 +74,9 @@ def places_since(tx: ReadTx, since: Instant) -> Places:
     return Places(low - 1, last)
 
 
-def page(tx: ReadTx, places: Places) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """The verdicts between two places: place, decision, what was recorded."""
-    for seq, decision_id, data in tx.rows(_PAGE, (tx.tenant_id, *places)):
-        if data is not None:
-            yield seq, decision_id, loads(data)
+def page(tx: ReadTx, places: Places) -> list[tuple[int, str, str | None]]:
+    """The entries between two places: place, id, and what was recorded if it is a verdict."""
+    return cast(list[tuple[int, str, str | None]], tx.rows(_PAGE, (tx.tenant_id, *places)))
 
 
 def switches_set(tx: ReadTx, names: Sequence[str]) -> list[tuple[int, str, bool]]:
