@@ -10,7 +10,7 @@ from watchkeeper.core.explain import Check, Trail, trail
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.ledger import Kind, Recorded
 from watchkeeper.core.policy import rules_for
-from watchkeeper.core.time import to_iso
+from watchkeeper.core.time import Instant, to_iso
 from watchkeeper.core.verdict_record import read_case, read_verdict
 from watchkeeper.errors import NotFound
 from watchkeeper.moves.admission import decided_from
@@ -60,13 +60,21 @@ def explain_decision(db: Database, tenant_id: TenantId, decision_id: str) -> Exp
         found = recorded_decision(tx, decision_id)
         data = loads(found.entry.data)
         policy = db.policies.recorded(tx, **data["policy"])
+        held_since = _held_since(tx, data)
     rules = rules_for(policy, tenant_id, data["tenant"]["tier"])
-    walked = trail(read_case(data, rules))
+    walked = trail(read_case(data, rules), held_since)
     return Explanation(
         verdict=verdict_of(decided_from(found)),
         trail=walked,
         agrees=walked.verdict == read_verdict(data),
     )
+
+
+def _held_since(tx: ReadTx, data: dict[str, Any]) -> Instant | None:
+    """When the decision was given that a repeat repeats."""
+    first = data["verdict"].get("duplicate_of")
+    found = None if first is None else ledger.by_ids(tx, [first]).get(first)
+    return None if found is None else found.entry.at
 
 
 def recorded_decision(tx: ReadTx, decision_id: str) -> Recorded:
