@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from watchkeeper.actions.explain_refusal import Refusal, explain_refusal
 from watchkeeper.actions.export_bundle import export_bundle
 from watchkeeper.actions.locate_tenant import tenant_of_account, tenant_of_decision
 from watchkeeper.actions.plan_policy import Plan, Progress, plan_policy
@@ -46,6 +47,10 @@ class TrustMethods:
         name = AccountId(account_id)
         owner = tenant_of_account(self.db, name) if tenant_id is None else tenant_id
         return why_not(self.db, TenantId(owner), name)
+
+    def explain_refusal(self, tenant_id: str, id: str) -> Refusal:
+        """Why a pull or a turn was refused, by its id or by that of its entry in the ledger."""
+        return explain_refusal(self.db, TenantId(tenant_id), id)
 
     def bundle(self, decision_id: str, *, tenant_id: str | None = None) -> dict[str, Any]:
         """A decision with all that it depended on: `watchkeeper bundle replay` needs no more."""

@@ -85,6 +85,16 @@ def recorded_decision(tx: ReadTx, decision_id: str) -> Recorded:
     return found
 
 
+def is_decision(db: Database, tenant_id: TenantId, name: str) -> bool:
+    """Whether there is a decision of this id."""
+    try:
+        with db.read(tenant_id) as tx:
+            recorded_decision(tx, name)
+    except NotFound:
+        return False
+    return True
+
+
 def _is_id(text: str) -> bool:
     try:
         return str(UUID(text)) == text
