@@ -24,6 +24,7 @@ BENCHMARKS = {
     "turns": ("bench.turns", "turns"),
     "sweep": ("bench.perceive", "sweep"),
     "pulls": ("bench.perceive", "pulls"),
+    "replay": ("bench.replay", "replay"),
 }
 
 

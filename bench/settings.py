@@ -16,6 +16,7 @@ class Settings:
     passed: int = 1_000_000  # messages after which the outbox is measured
     samples: int = 500  # of latency
     accounts: int = 1_000_000  # of a sweep
+    replayed: int = 1_000_000  # events of a plan
 
     def tell(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)
@@ -31,4 +32,5 @@ QUICK = Settings(
     passed=500_000,
     samples=150,
     accounts=200_000,
+    replayed=100_000,
 )
