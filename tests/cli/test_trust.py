@@ -102,3 +102,27 @@ def test_why_not_says_what_each_type_would_get(played: CommandLine) -> None:
     words = played("why-not", "acct-1").stdout
     assert "TIME_RITUAL_DAILY_BRIEF" in words
     assert "there is no account" in played("why-not", "nobody", exits=WRONG).stderr
+
+
+@pytest.mark.req("T-23")
+def test_a_shadow_is_set_watched_and_promoted(wk: CommandLine, clock: Clock) -> None:
+    Path("new.toml").write_text(SHORTER)
+    wk("trigger", "acme", "acct-0", "SIGNAL_ARRIVED", "--key", "k0")
+    assert "There are no shadows." in wk("policy", "shadow", "list").stdout
+    wk("policy", "shadow", "set", "trial", "new.toml", "--reason", "try it")
+    wk("trigger", "acme", "acct-1", "SIGNAL_ARRIVED", "--key", "k1")
+    clock.advance(100)
+    wk("trigger", "acme", "acct-1", "SIGNAL_ARRIVED", "--key", "k2")
+    told = wk.json("policy", "shadow", "show", "trial")["divergence"]
+    assert (told["events"], told["flips"]) == (2, 1)
+    assert "DEFER COOLDOWN" in wk("policy", "shadow", "show", "trial").stdout
+    [listed] = wk.json("policy", "shadow", "list")["items"]
+    assert listed["name"] == "trial"
+    promoted = wk.json("policy", "shadow", "promote", "trial", "--reason", "it was right")
+    assert promoted["version"] == 1
+    assert wk.json("policy", "shadow", "list")["items"] == []
+    wk("policy", "shadow", "set", "x", "new.toml", "--reason", "again")
+    wk("policy", "shadow", "remove", "x")
+    assert "no shadow policy x" in wk("policy", "shadow", "show", "x", exits=WRONG).stderr
+    told = wk("policy", "shadow", "set", "a b", "new.toml", "--reason", "r", exits=WRONG).stderr
+    assert "NAME" in told

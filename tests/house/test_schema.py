@@ -15,6 +15,7 @@ TABLES = sorted(metadata.tables.values(), key=lambda table: table.name)
 SYSTEM = {
     "policies": "one document for the whole installation; overrides of tenants are part of it",
     "policy_meanings": "what the versions of that document mean",
+    "shadows": "documents beside that one, for the whole installation too",
     "clock": "time is the same for everybody",
     "connectors": "their limits protect what all tenants share",
     "connector_slots": "pulls under way are counted over all tenants",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from watchkeeper.actions.follow_shadows import follow_shadows
 from watchkeeper.actions.forget_expired import forget_expired
 from watchkeeper.actions.unhandled import mark_unhandled
 from watchkeeper.core.ids import SYSTEM
@@ -18,6 +19,7 @@ def chores(db: Database, registry: Registry) -> Sequence[Callable[[], object]]:
         partial(read_policy_in_force, db),
         partial(forget_expired, db),
         partial(mark_unhandled, db, registry),
+        partial(follow_shadows, db),
     )
 
 

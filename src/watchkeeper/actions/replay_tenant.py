@@ -111,7 +111,7 @@ def replay_tenant(
 ) -> TenantPlan:
     """Judge every verdict between two places again. Reads only, a page at a time."""
     tally, rules = Tally(), Rules(db, asked)
-    fold = TenantReplay(rules.of, _switches(db, tenant_id, asked), tally)
+    fold = TenantReplay(rules.of, switches_of(db, tenant_id, asked), tally)
     found = TenantPlan(tenant_id)
     with db.read(tenant_id) as tx:
         found.metered_runs, found.metered_credits = replay.metered_since(tx, asked.since)
@@ -154,7 +154,9 @@ class Rules:
         return found
 
 
-def _switches(db: Database, tenant_id: TenantId, asked: Asked) -> Callable[[int, str], str | None]:
+def switches_of(
+    db: Database, tenant_id: TenantId, asked: Asked
+) -> Callable[[int, str], str | None]:
     """Which kill switch was on at a moment, by when each was thrown and released."""
     types = {
         name

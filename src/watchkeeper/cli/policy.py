@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from watchkeeper.cli import shadows
 from watchkeeper.cli.options import AsJson, Db, Reason
 from watchkeeper.cli.output import say, say_facts, say_json
 from watchkeeper.cli.place import AUTHOR, opened
@@ -17,6 +18,7 @@ FILE_BYTES_MAX = 4 * 1024 * 1024
 
 app = typer.Typer(help="Show, check, try and apply the policy.", no_args_is_help=True)
 app.command()(plan)
+app.add_typer(shadows.app, name="shadow")
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A TOML document; - for stdin.")]
 
 

@@ -70,16 +70,20 @@ class TenantReplay:
         rules_of: Callable[[int, str, str | None], tuple[TenantRules, TenantRules]],
         switched: Callable[[int, str], str | None],
         observer: Observer,
+        *,
+        has_keys: bool = True,
     ) -> None:
         """`rules_of` gives, by version, hash and tier, what ruled and what is to rule.
 
-        `switched` knows the kill switch that was on at a moment for a trigger type.
+        `switched` knows the kill switch that was on at a moment for a trigger type. Without
+        `has_keys` a repeat is what was recorded as one.
         """
         self.tenant = TenantRuns()
         self.left: dict[str, RunState] = {}  # accounts that have left their record
         self.waiting: list[Waiting] = []
         self.now = 0
         self._observer = observer
+        self._has_keys = has_keys
         self._rules_of = rules_of
         self._switched = switched
         self._early: set[tuple[str, str]] = set()  # whose retry came before they were met
@@ -369,5 +373,27 @@ class TenantReplay:
         self._triggers, self._budget = self._rules.triggers, self._rules.run_budget_per_day
         same = ruled.idempotency_ttl_us == self._rules.idempotency_ttl_us
         same = same and ruled.triggers.keys() == self._rules.triggers.keys()
-        if self._keys is None and not same:
+        if self._keys is None and self._has_keys and not same:
             self._keys = HeldKeys(now)
+
+    # -- resting, and going on ---------------------------------------------------------------
+
+    def at_rest(self) -> Data:
+        """What it has to know besides the accounts that have left, as plain data."""
+        own = self.tenant
+        return {
+            "early": sorted(self._early),
+            "first_hour": self._first_hour,
+            "hours_met": sorted(self._hours_met),
+            "now": self.now,
+            "number": self._number,
+            "tenant": [own.hour, own.hour_runs, own.day, own.day_runs],
+            "waiting": [tuple(one) for one in self.waiting],
+        }
+
+    def go_on(self, rested: Data) -> None:
+        self._early = {(account_id, name) for account_id, name in rested["early"]}
+        self._first_hour, self.now = rested["first_hour"], rested["now"]
+        self._hours_met, self._number = set(rested["hours_met"]), rested["number"]
+        self.tenant = TenantRuns(*rested["tenant"])
+        self.waiting = [Waiting(*one) for one in rested["waiting"]]

@@ -36,15 +36,11 @@ class Waits:
         self.ran = 0
         self.waited_us = 0
 
-    def hear(self, at: int) -> None:
-        self.open += 1
-        self.open_sum += at
-
     def run(self, at: int) -> None:
-        if self.open:
-            self.ran += self.open
-            self.waited_us += self.open * at - self.open_sum
-            self.open = self.open_sum = 0
+        """Its run has come, for all that are open."""
+        self.ran += self.open
+        self.waited_us += self.open * at - self.open_sum
+        self.open = self.open_sum = 0
 
 
 class AccountTally:
@@ -130,24 +126,29 @@ class Tally:
     def _differ(
         self, account: AccountTally, decision_id: str, data: Data, was: Answer, now: Answer
     ) -> None:
-        at = data["now"]
-        if was[0] != now[0]:
-            self._flip(account, was[0], now[0])
-            account.runs += (now[0] == "ALLOW") - (was[0] == "ALLOW")
-            if was[0] == "ALLOW":
-                self.dropped.append(decision_id)
-        elif was != now:
-            self.retimed += 1
-        event = data["event"]
+        at, event, before, after = data["now"], data["event"], account.before, account.after
+        if was != now:
+            self._count(account, decision_id, was[0], now[0])
         if event["trigger_type"] == SIGNAL and "retry_of" not in event:
             if was[0] not in _NO_EVENTS:
-                account.before.hear(at)
+                before.open += 1
+                before.open_sum += at
             if now[0] not in _NO_EVENTS:
-                account.after.hear(at)
-        if was[0] == "ALLOW":
-            account.before.run(at)
-        if now[0] == "ALLOW":
-            account.after.run(at)
+                after.open += 1
+                after.open_sum += at
+        if was[0] == "ALLOW" and before.open:
+            before.run(at)
+        if now[0] == "ALLOW" and after.open:
+            after.run(at)
+
+    def _count(self, account: AccountTally, decision_id: str, was: str, now: str) -> None:
+        if was == now:
+            self.retimed += 1
+            return
+        self._flip(account, was, now)
+        account.runs += (now == "ALLOW") - (was == "ALLOW")
+        if was == "ALLOW":
+            self.dropped.append(decision_id)
 
     def _flip(self, account: AccountTally, was: str, now: str) -> None:
         self.flips += 1

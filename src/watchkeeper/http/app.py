@@ -33,6 +33,7 @@ from watchkeeper.http import (
     pulls,
     quota,
     schedules,
+    shadows,
     signals,
     sinks,
     tenants,
@@ -51,6 +52,7 @@ from watchkeeper.store.database import Database
 ROUTERS: tuple[APIRouter, ...] = (
     tenants.routes,
     api_keys.routes,
+    shadows.routes,  # before the versions of the policy, which are numbers
     policy.routes,
     accounts.routes,
     signals.routes,

@@ -27,7 +27,7 @@ VERSION_MAX = 2**31 - 1
 OUTSIDE_ABOVE = 50_000
 """Entries that are replayed in the server's own process, beside its requests."""
 
-_BODY = {
+BODY = {
     "requestBody": {
         "required": True,
         "content": {
@@ -38,7 +38,7 @@ _BODY = {
 }
 
 
-@routes.put("/v1/policy", response_model=AppliedOut, openapi_extra=_BODY)
+@routes.put("/v1/policy", response_model=AppliedOut, openapi_extra=BODY)
 @needs(Access.ADMINISTER, all_tenants=True, media=(TOML, JSON))
 def put_policy(
     request: Request,
@@ -46,11 +46,11 @@ def put_policy(
     reason: Annotated[str, Query(min_length=1, max_length=1000, pattern=PRINTABLE)] = "-",
 ) -> Response:
     """Put a document in force for every later decision. Each mistake is named by its line."""
-    policy = apply_policy(ctx.db, _document(request), author=ctx.caller.name, reason=reason)
+    policy = apply_policy(ctx.db, document_of(request), author=ctx.caller.name, reason=reason)
     return answer({"version": policy.version, "hash": policy.hash})
 
 
-@routes.post("/v1/policy/plan", response_model=PlanOut, openapi_extra=_BODY)
+@routes.post("/v1/policy/plan", response_model=PlanOut, openapi_extra=BODY)
 @needs(Access.ADMINISTER, all_tenants=True, media=(TOML, JSON))
 def post_plan(
     request: Request,
@@ -63,7 +63,7 @@ def post_plan(
     A long history is gone through in a process of its own.
     """
     span = parse_span(since, "query.since")
-    document, whose = _document(request), ctx.tenant_if_named(tenant_id)
+    document, whose = document_of(request), ctx.tenant_if_named(tenant_id)
     only = None if whose is None else [whose]
     plan = plan_policy(
         ctx.db, document, since_us=span, tenant_ids=only, outside_above=OUTSIDE_ABOVE
@@ -86,7 +86,8 @@ def get_policy_version(
     return answer(_view(view_policy(ctx.db, ctx.tenant_if_named(tenant_id), version)))
 
 
-def _document(request: Request) -> str | dict[str, object]:
+def document_of(request: Request) -> str | dict[str, object]:
+    """The policy document that was sent."""
     body: Body = request.state.body
     document = body.value
     if not isinstance(document, str | dict) or (body.media == JSON and isinstance(document, str)):

@@ -120,3 +120,45 @@ class WhyNotOut(BaseModel):
     at: str
     policy_version: int
     triggers: list[ProspectOut]
+
+
+class ShadowOut(BaseModel):
+    name: str
+    hash: str
+    author: str
+    reason: str
+    set_at: str
+
+
+class ShadowsOut(BaseModel):
+    items: list[ShadowOut]
+
+
+class ShadowTenantOut(BaseModel):
+    tenant_id: str
+    events: int
+    flips: int
+
+
+class ShadowFlipOut(BaseModel):
+    tenant_id: str
+    seq: int
+    decision_id: str
+    account_id: str
+    was: str
+    now: str
+
+
+class DivergenceOut(BaseModel):
+    events: int
+    flips: int
+    runs_before: int
+    runs_after: int
+    by_change: list[FlipOut]
+    tenants: list[ShadowTenantOut]
+    newest: list[ShadowFlipOut]
+
+
+class ShownShadowOut(ShadowOut):
+    document: str
+    divergence: DivergenceOut

@@ -12,7 +12,7 @@ from typing import NamedTuple, cast
 from watchkeeper.core.time import Instant
 from watchkeeper.store.json import encode, loads
 from watchkeeper.store.statement import Statement, same
-from watchkeeper.store.transaction import ReadTx
+from watchkeeper.store.transaction import ReadTx, Tx
 
 PAGE = 4_000
 
@@ -74,7 +74,7 @@ def places_since(tx: ReadTx, since: Instant) -> Places:
     return Places(low - 1, last)
 
 
-def page(tx: ReadTx, places: Places) -> list[tuple[int, str, str | None]]:
+def page(tx: Tx, places: Places) -> list[tuple[int, str, str | None]]:
     """The entries between two places: place, id, and what was recorded if it is a verdict."""
     return cast(list[tuple[int, str, str | None]], tx.rows(_PAGE, (tx.tenant_id, *places)))
 

@@ -37,7 +37,13 @@ from watchkeeper.store.tables_perceive import (
     sweeps,
 )
 from watchkeeper.store.tables_settle import quota_buckets, sinks, turns
-from watchkeeper.store.tables_trust import policy_meanings
+from watchkeeper.store.tables_trust import (
+    policy_meanings,
+    shadow_accounts,
+    shadow_flips,
+    shadow_states,
+    shadows,
+)
 from watchkeeper.store.types import Instant, document, identifier
 
 tenants = Table(  # the row is the tenant's lock, its run counters and its ledger counter
@@ -354,7 +360,9 @@ clock = Table(  # one row where time is virtual, none where it is real
     CheckConstraint('"only"', name="there_is_one_clock"),
 )
 
-SYSTEM_TABLES = frozenset({"policies", "policy_meanings", "clock", "connectors", "connector_slots"})
+SYSTEM_TABLES = frozenset(
+    {"policies", "policy_meanings", "shadows", "clock", "connectors", "connector_slots"}
+)
 """Tables that belong to no tenant."""
 
 DIRECTORY_TABLES = frozenset({"tenants", "api_keys"})
@@ -376,6 +384,10 @@ __all__ = [
     "pull_ticks",
     "pulls",
     "quota_buckets",
+    "shadow_accounts",
+    "shadow_flips",
+    "shadow_states",
+    "shadows",
     "sinks",
     "sweeps",
     "turns",

@@ -1,4 +1,4 @@
-"""What each version of the policy means, for ever."""
+"""What each version of the policy means, for ever; and shadow policies."""
 
 from __future__ import annotations
 
