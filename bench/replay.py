@@ -6,6 +6,7 @@ in force must flip nothing.
 """
 
 import contextlib
+import gc
 import resource
 import sqlite3
 import time
@@ -82,9 +83,12 @@ def _gate(settings: Settings) -> str:
         "fold, off the record": folded(other),
     }
     rates: dict[str, list[float]] = {name: [] for name in variants}
+    gc.collect()
+    gc.freeze()  # the lines are never garbage: searched again and again they would cost the fold
     for _ in range(settings.rounds):
         for name, run in variants.items():
             rates[name].append(GATE_LINES / _cpu(run))
+    gc.unfreeze()
     rows = []
     for name, found in rates.items():
         ratios = [mine / gate for mine, gate in zip(found, rates["the gate itself"], strict=True)]

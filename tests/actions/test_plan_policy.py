@@ -150,6 +150,7 @@ def test_switches_were_as_they_were(db: Database, clock: Clock) -> None:
     assert later.runs_after == 3, "by then the switch was off"
 
 
+@pytest.mark.req("T-22")
 @pytest.mark.parametrize("processes", [1, 2])
 def test_tenants_are_replayed_side_by_side(db: Database, clock: Clock, processes: int) -> None:
     for name in ("acme", "bolt", "calm"):

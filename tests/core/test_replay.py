@@ -1,5 +1,6 @@
 """Replay: the record determines it, and the quick gate is the gate."""
 
+import tracemalloc
 from dataclasses import replace
 from random import Random
 
@@ -201,6 +202,16 @@ def ann(key: str, **more: object) -> Event:
     return Event(AccountId("ann"), "A", key, **more)
 
 
+@pytest.mark.parametrize("apart", [59, 60, 61])
+@pytest.mark.parametrize("rule", [(60, 0), (0, 60)], ids=["debounce", "cooldown"])
+def test_a_threshold_is_passed_at_its_own_second(rule, apart) -> None:
+    rules = TenantRules(triggers={"A": TriggerRule(*(second * SECOND for second in rule))})
+    lines = lines_of(rules, (0, ann("1")), (apart, ann("2")))
+    assert (lines[1][2]["verdict"]["result"] == "ALLOW") == (apart >= 60)
+    told, _ = replayed(lines, rules, rules)
+    assert (told.tally.flips, told.tally.retimed) == (0, 0)
+
+
 def test_a_shorter_cooldown_lets_the_second_run_at_once() -> None:
     lines = lines_of(PLAIN, (0, ann("1")), (100, ann("2")), (500, ann("3")))
     shorter = replace(PLAIN, triggers={"A": TriggerRule(0, 100 * SECOND)})
@@ -222,6 +233,29 @@ def test_a_longer_cooldown_moves_the_retry_and_flips_nothing_yet() -> None:
     assert told.said[-1][0] == "retried"
     assert told.said[-1][1].due_at == T0 + 400 * SECOND
     assert fold.left["ann"].last_allowed_at == T0 + 400 * SECOND
+
+
+def test_a_retry_that_was_lost_does_not_come_for_the_one_after_it() -> None:
+    world = World(Random(1), PLAIN)
+    for second in (0, 100, 7000):
+        world.now = Instant(T0 + second * SECOND)
+        world.admit(ann(str(second)))
+        world.waiting.clear()  # lost, and by the third event overdue
+    longer = replace(PLAIN, triggers={"A": TriggerRule(0, 10_000 * SECOND)})
+    told, _ = replayed(world.lines[2:], PLAIN, longer)
+    retried = [said[1].due_at for said in told.said if said[0] == "retried"]
+    assert retried == [T0 + 10_000 * SECOND]
+
+
+def test_what_another_type_waits_for_still_comes() -> None:
+    rules = TenantRules(triggers={"A": TriggerRule(0, 0), "B": TriggerRule(0, 300 * SECOND)})
+    waits = ann("2")._replace(trigger_type="B")
+    lines = lines_of(rules, (0, ann("1")), (10, waits), (20, ann("3")), (1000, ann("4")))
+    slower = {**rules.triggers, "A": TriggerRule(60 * SECOND, 0)}
+    told, _ = replayed(lines, rules, replace(rules, triggers=slower))
+    retried = [(said[1].trigger_type, said[2][0]) for said in told.said if said[0] == "retried"]
+    assert retried == [("B", "ALLOW")]
+    assert told.tally.changes == {("COOLDOWN", "DEBOUNCED"): 1}
 
 
 @pytest.mark.parametrize(("ttl", "answers"), [(50, ["ALLOW"] * 2), (86_400, None), (300, None)])
@@ -259,3 +293,21 @@ def test_a_signal_waits_for_the_run_that_sees_it() -> None:
     account = told.tally.accounts["ann"]
     assert (account.before.ran, account.before.waited_us) == (2, 201 * SECOND)
     assert (account.after.ran, account.after.waited_us) == (2, 0)
+
+
+@pytest.mark.req("T-22")
+def test_memory_does_not_grow_with_the_events() -> None:
+    """Nothing is kept of accounts that follow their record."""
+    lines = World(Random(5), PLAIN).live(3000)
+
+    def peak_of(some: Lines) -> int:
+        tracemalloc.start()
+        fold = TenantReplay(lambda *_: (PLAIN, PLAIN), lambda _at, _type: None, Tally())
+        for line in some:
+            fold.feed(*line)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return peak
+
+    few = peak_of(lines[:200])
+    assert peak_of(lines) < few + 20_000

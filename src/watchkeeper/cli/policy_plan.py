@@ -22,35 +22,39 @@ SHOWN = 20
 PATIENCE_SECONDS = 1.0
 
 
+New = Annotated[Path, typer.Argument(metavar="NEW", help="A TOML document; - for stdin.")]
+Since = Annotated[str, typer.Option("--since", help="How far back: 90s, 45m, 12h, 30d, 4w.")]
+Only = Annotated[
+    str | None,
+    typer.Option("--tenant", metavar="TENANT", help="One tenant; else all.", show_default=False),
+]
+MaxFlips = Annotated[
+    int | None,
+    typer.Option("--max-flips", min=0, help="Exit with 1 above this.", show_default=False),
+]
+MaxExtraRuns = Annotated[
+    int | None,
+    typer.Option("--max-extra-runs", min=0, help="Exit with 1 above this.", show_default=False),
+]
+Processes = Annotated[
+    int | None,
+    typer.Option(
+        "--processes",
+        min=1,
+        max=64,
+        help="Tenants side by side; else as many as pay.",
+        show_default=False,
+    ),
+]
+
+
 def plan(
-    file: Annotated[Path, typer.Argument(metavar="NEW", help="A TOML document; - for stdin.")],
-    since: Annotated[
-        str, typer.Option("--since", help="How far back: 90s, 45m, 12h, 30d, 4w.")
-    ] = "30d",
-    tenant: Annotated[
-        str | None,
-        typer.Option(
-            "--tenant", metavar="TENANT", help="One tenant; else all.", show_default=False
-        ),
-    ] = None,
-    max_flips: Annotated[
-        int | None,
-        typer.Option("--max-flips", min=0, help="Exit with 1 above this.", show_default=False),
-    ] = None,
-    max_extra_runs: Annotated[
-        int | None,
-        typer.Option("--max-extra-runs", min=0, help="Exit with 1 above this.", show_default=False),
-    ] = None,
-    processes: Annotated[
-        int | None,
-        typer.Option(
-            "--processes",
-            min=1,
-            max=64,
-            help="Tenants side by side; else as many as pay.",
-            show_default=False,
-        ),
-    ] = None,
+    file: New,
+    since: Since = "30d",
+    tenant: Only = None,
+    max_flips: MaxFlips = None,
+    max_extra_runs: MaxExtraRuns = None,
+    processes: Processes = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
