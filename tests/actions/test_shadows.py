@@ -18,7 +18,7 @@ from watchkeeper.actions.set_shadow import (
     set_shadow,
     show_shadow,
 )
-from watchkeeper.core.ids import SYSTEM
+from watchkeeper.core.ids import SYSTEM, TenantId
 from watchkeeper.errors import Conflict, Invalid, NotFound
 from watchkeeper.store.database import Database
 
@@ -40,6 +40,7 @@ def player(db: Database, clock: Clock) -> Player:
     """A tenant that is there already when the shadows are set."""
     player = Player(db, clock)
     player.fire(event("zoe"))
+    clock.advance(1)
     shadow(db, "same", "")
     shadow(db, "shorter", SHORTER)
     follow_shadows(db)
@@ -52,6 +53,7 @@ def test_each_event_is_judged_once_wherever_it_is_cut(
     """In small pages, by several who follow, with restarts between: as one plan over it all."""
     player = Player(db, clock)
     player.fire(event("zoe"))
+    clock.advance(1)
     shadow(db, "same", "")
     shadow(db, "shorter", SHORTER)
     follow_shadows(db)
@@ -80,6 +82,7 @@ def test_each_event_is_judged_once_wherever_it_is_cut(
 def test_a_shadow_of_what_is_in_force_agrees(db: Database, clock: Clock, seed: int) -> None:
     player = Player(db, clock)
     player.fire(event("zoe"))
+    clock.advance(1)
     shadow(db, "same", "")
     follow_shadows(db)
     dice = Random(seed)
@@ -131,6 +134,7 @@ def test_one_that_is_set_again_begins_again(player: Player, clock: Clock) -> Non
     clock.advance(100)
     player.fire(event("ann"))
     follow_shadows(player.db)
+    clock.advance(1)
     shadow(player.db, "shorter", SHORTER + "# again\n")
     follow_shadows(player.db)
     assert divergence(player.db, "shorter")["events"] == 0
@@ -138,6 +142,17 @@ def test_one_that_is_set_again_begins_again(player: Player, clock: Clock) -> Non
     player.fire(event("cat"))
     follow_shadows(player.db)
     assert divergence(player.db, "shorter")["events"] == 1
+
+
+def test_a_tenant_that_comes_later_is_followed_from_its_first_event(
+    player: Player, clock: Clock
+) -> None:
+    clock.advance(5)
+    later = Player(player.db, clock, TenantId("later"))
+    later.fire(event("ann"), event("bob"))
+    follow_shadows(player.db)
+    found = {one["tenant_id"]: one for one in divergence(player.db, "same")["tenants"]}
+    assert found["later"]["events"] == 2
 
 
 def test_promoting_puts_it_in_force(player: Player, clock: Clock, place: Place) -> None:

@@ -109,6 +109,7 @@ def test_a_shadow_is_set_watched_and_promoted(wk: CommandLine, clock: Clock) -> 
     Path("new.toml").write_text(SHORTER)
     wk("trigger", "acme", "acct-0", "SIGNAL_ARRIVED", "--key", "k0")
     assert "There are no shadows." in wk("policy", "shadow", "list").stdout
+    clock.advance(1)
     wk("policy", "shadow", "set", "trial", "new.toml", "--reason", "try it")
     wk("trigger", "acme", "acct-1", "SIGNAL_ARRIVED", "--key", "k1")
     clock.advance(100)

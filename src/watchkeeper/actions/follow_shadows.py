@@ -92,10 +92,11 @@ def _follow_page(db: Database, tenant_id: TenantId, shadow: Shadow) -> int:
     with db.begin(tenant_id) as tx:
         held = shadows.hold(tx, shadow.name)
         if held is None or held.shadow_id != shadow.shadow_id:
-            # It begins where the ledger ends: what was before, a plan can tell.
+            # What was before it was set, a plan can tell.
+            since = replay.places_since(tx, shadow.set_at)
             shadows.forget(tx, shadow.name)
-            shadows.begin(tx, shadow, shadows.ledger_end(tx))
-            return 0
+            shadows.begin(tx, shadow, since.after)
+            return ENTRIES  # to be followed at once
         places = Places(held.seq, min(held.seq + ENTRIES, shadows.ledger_end(tx)))
         found, rested = Found(held.state.get("found")), held.state.get("fold")
         fold = TenantReplay(_Rules(db, tx, shadow).of, switched, found, has_keys=False)

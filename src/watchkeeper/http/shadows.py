@@ -19,8 +19,8 @@ from watchkeeper.http.answers import answer
 from watchkeeper.http.context import Ctx
 from watchkeeper.http.policy import BODY, TOML, document_of
 from watchkeeper.http.route import router
-from watchkeeper.http.shapes import AppliedOut
-from watchkeeper.http.shapes_trust import ShadowOut, ShadowsOut, ShownShadowOut
+from watchkeeper.http.shapes import AppliedOut, Page
+from watchkeeper.http.shapes_trust import ShadowOut, ShownShadowOut
 from watchkeeper.input_types import PRINTABLE, SinkName
 
 routes = router("policy")
@@ -28,11 +28,12 @@ routes = router("policy")
 Reason = Annotated[str, Query(min_length=1, max_length=1000, pattern=PRINTABLE)]
 
 
-@routes.get("/v1/policy/shadows", response_model=ShadowsOut)
+@routes.get("/v1/policy/shadows", response_model=Page[ShadowOut])
 @needs(Access.ADMINISTER, all_tenants=True)
 def get_shadows(ctx: Ctx) -> Response:
     """Every shadow policy; there are few."""
-    return answer({"items": [shadow_json(one) for one in list_shadows(ctx.db)]})
+    found = [shadow_json(one) for one in list_shadows(ctx.db)]
+    return answer({"items": found, "next_cursor": None})
 
 
 @routes.put("/v1/policy/shadows/{name}", response_model=ShadowOut, openapi_extra=BODY)

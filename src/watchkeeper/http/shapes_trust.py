@@ -130,10 +130,6 @@ class ShadowOut(BaseModel):
     set_at: str
 
 
-class ShadowsOut(BaseModel):
-    items: list[ShadowOut]
-
-
 class ShadowTenantOut(BaseModel):
     tenant_id: str
     events: int

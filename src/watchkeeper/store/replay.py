@@ -54,7 +54,7 @@ class Places(NamedTuple):
     until: int
 
 
-def places_since(tx: ReadTx, since: Instant) -> Places:
+def places_since(tx: Tx, since: Instant) -> Places:
     """Where the entries since a moment begin, and where the ledger ends now.
 
     Found by halving: places are dense and follow the clock. Where the clock once stepped
