@@ -90,7 +90,8 @@ class TenantReplay:
         self._hours_met: set[str] = set()
         self._first_hour = 0
         self._number = 0
-        self._ruled_by: tuple[object, ...] = ()
+        self._policy: Data = {}
+        self._tier: str | None = None
         self._rules: TenantRules
         self._triggers: Mapping[str, TriggerRule] = {}
         self._budget: int | None = None
@@ -99,9 +100,8 @@ class TenantReplay:
     def feed(self, seq: int, decision_id: str, data: Data) -> None:
         """The next entry of the tenant's ledger that is a verdict."""
         now, event, tenant, policy = data["now"], data["event"], data["tenant"], data["policy"]
-        ruled_by = (policy["version"], policy["hash"], tenant["tier"])
-        if ruled_by != self._ruled_by:
-            self._follow(*ruled_by, now=now)
+        if policy != self._policy or tenant["tier"] != self._tier:
+            self._follow(policy, tenant["tier"], now)
         if self.waiting and self.waiting[0].due_at <= now:
             self.let_pass(now)
         self.now = now
@@ -366,10 +366,10 @@ class TenantReplay:
         own, hour, day = self.tenant, now // HOUR, now // DAY
         own.count(max(hour, own.hour), max(day, own.day), trigger_type)
 
-    def _follow(self, version: int, hash: str, tier: str | None, *, now: int) -> None:
+    def _follow(self, policy: Data, tier: str | None, now: int) -> None:
         """Another policy ruled from here on, or another tier."""
-        self._ruled_by = (version, hash, tier)
-        ruled, self._rules = self._rules_of(version, hash, tier)
+        self._policy, self._tier = policy, tier
+        ruled, self._rules = self._rules_of(policy["version"], policy["hash"], tier)
         self._triggers, self._budget = self._rules.triggers, self._rules.run_budget_per_day
         same = ruled.idempotency_ttl_us == self._rules.idempotency_ttl_us
         same = same and ruled.triggers.keys() == self._rules.triggers.keys()

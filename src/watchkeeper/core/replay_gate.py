@@ -83,7 +83,9 @@ def answer_of(verdict: Verdict) -> Answer:
 
 def recorded_answer(raw: Mapping[str, Any]) -> Answer:
     """What an entry says its verdict was."""
-    code = raw.get("reason", "ALLOW")
+    if "reason" not in raw:
+        return ALLOWED
+    code = raw["reason"]
     if "inner" in raw:
         code = f"{code} {raw['inner']}"
     return code, raw.get("defer_until")
