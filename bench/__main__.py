@@ -27,6 +27,7 @@ BENCHMARKS = {
     "pulls": ("bench.perceive", "pulls"),
     "plans": ("bench.plans", "plans"),
     "report": ("bench.report", "report"),
+    "replay": ("bench.replay", "replay"),
 }
 
 

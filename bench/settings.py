@@ -17,6 +17,7 @@ class Settings:
     samples: int = 500  # of latency
     accounts: int = 1_000_000  # of a sweep
     entries: int = 10_000_000  # of the ledger of a report
+    replayed: int = 1_000_000  # events of a plan
 
     def tell(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)
@@ -33,4 +34,5 @@ QUICK = Settings(
     samples=150,
     accounts=200_000,
     entries=1_000_000,
+    replayed=100_000,
 )

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tests.mutants_of_pull_doors import PULL_DOORS
 from tests.mutants_of_pulls import PULLS
+from tests.mutants_of_replay import REPLAYS
 from tests.mutants_of_reports import REPORTING
 from tests.mutants_of_trust import TRUST
 from tests.mutants_of_turns import TURNS
@@ -358,7 +359,7 @@ MUTANTS = [
         f"{NEWS}::test_a_deferral_is_told_where_somebody_listens[sqlite-all-True]",
     ),
 ]
-MUTANTS += [Mutant(*one) for one in (*TURNS, *PULL_DOORS, *PULLS, *REPORTING, *TRUST)]
+MUTANTS += [Mutant(*one) for one in (*TURNS, *PULL_DOORS, *PULLS, *REPORTING, *TRUST, *REPLAYS)]
 
 
 def survives(mutant: Mutant) -> bool:

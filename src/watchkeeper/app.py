@@ -51,6 +51,7 @@ from watchkeeper.store.migrations import upgrade
 from watchkeeper.store.outbox import NAMESPACE, NewMessage
 from watchkeeper.store.schedules import Schedule
 from watchkeeper.store.sqlite import Journal
+from watchkeeper.trust_methods import TrustMethods
 from watchkeeper.turn_methods import TurnMethods
 from watchkeeper.workers import Workers, WorkerSettings
 
@@ -72,7 +73,15 @@ class Clock:
         return advance_clock(self._app.db, span.total_seconds(), self._app.drain, self._app.turns)
 
 
-class App(HandlerMethods, PerceiveMethods, TurnMethods, SinkMethods, ReportMethods, LedgerMethods):
+class App(
+    HandlerMethods,
+    PerceiveMethods,
+    TurnMethods,
+    SinkMethods,
+    ReportMethods,
+    LedgerMethods,
+    TrustMethods,
+):
     """Watchkeeper in your program: trigger, signal, explain; decide and work with `run`.
 
     `url` is sqlite:///FILE, sqlite:// (in memory) or postgresql://…, or a SQLAlchemy engine

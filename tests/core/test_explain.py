@@ -70,7 +70,7 @@ def test_every_check_of_the_gate_can_be_told() -> None:
             {"now": 10, "where": state(0, TriggerState(at(0)))},
             "debounce",
             60,
-            None,
+            f"triggers.{SIGNAL}.debounce_seconds = 10\ntriggers.{SIGNAL}.cooldown_seconds = 10",
             id="without the debounce the cooldown had bound it",
         ),
         pytest.param(
@@ -103,7 +103,13 @@ def test_every_check_of_the_gate_can_be_told() -> None:
         ),
         pytest.param({"now": 0, "event": {"saturation": 1.0}}, "saturation", None, None, id="full"),
         pytest.param({"now": 0, "kill_switch": "all"}, "kill_switch", None, None, id="killed"),
-        pytest.param({"now": 0, "trigger": "X"}, "known_trigger_type", None, None, id="unknown"),
+        pytest.param(
+            {"now": 0, "trigger": "X"},
+            "known_trigger_type",
+            None,
+            "triggers.X.debounce_seconds = 0\ntriggers.X.cooldown_seconds = 0",
+            id="unknown",
+        ),
         pytest.param(
             {"now": 0, "duplicate": Duplicate(DecisionId("first"))},
             "idempotency",

@@ -14,6 +14,8 @@ TABLES = sorted(metadata.tables.values(), key=lambda table: table.name)
 # Tables of no tenant, and why they belong to none.
 SYSTEM = {
     "policies": "one document for the whole installation; overrides of tenants are part of it",
+    "policy_meanings": "what the versions of that document mean",
+    "shadows": "documents beside that one, for the whole installation too",
     "clock": "time is the same for everybody",
     "connectors": "their limits protect what all tenants share",
     "action_types": "a handler is the same for every tenant; policy may judge it otherwise for one",

@@ -3,7 +3,7 @@
 A route that is missing here fails them, so that a new one cannot go untested. A value in braces is
 an identifier that belongs to the tenant: `{account}`, `{decision}`, `{message}`, `{schedule}`,
 `{sink}`, `{turn}`, `{pull}`, `{plan}`, `{intent}` (of another plan), `{report}`, `{key_id}`,
-`{tenant}`. The connector `crm` is everybody's.
+`{tenant}`. The connector `crm` is everybody's, and so is the shadow policy `trial`.
 """
 
 from dataclasses import dataclass, field
@@ -59,10 +59,23 @@ CALLS: dict[str, Call] = {
     "GET /v1/api-keys": Call(),
     "DELETE /v1/api-keys/{key_id}": Call("/v1/api-keys/{key_id}", statuses=(204,)),
     "PUT /v1/policy": Call(body={"run_budget_per_day": 9}, tenant_in=""),
+    "GET /v1/policy/shadows": Call(tenant_in=""),
+    "PUT /v1/policy/shadows/{name}": Call(
+        "/v1/policy/shadows/next", {"run_budget_per_day": 9}, tenant_in=""
+    ),
+    "GET /v1/policy/shadows/{name}": Call("/v1/policy/shadows/trial", tenant_in=""),
+    "DELETE /v1/policy/shadows/{name}": Call(
+        "/v1/policy/shadows/trial", tenant_in="", statuses=(204,)
+    ),
+    "POST /v1/policy/shadows/{name}/promote": Call(
+        "/v1/policy/shadows/trial/promote", tenant_in=""
+    ),
+    "POST /v1/policy/plan": Call(body={"run_budget_per_day": 9}),
     "GET /v1/policy": Call(),
     "GET /v1/policy/{version}": Call("/v1/policy/0"),
     "GET /v1/accounts": Call(),
     "GET /v1/accounts/{account_id}": Call("/v1/accounts/{account}"),
+    "GET /v1/accounts/{account_id}/why-not": Call("/v1/accounts/{account}/why-not"),
     "PUT /v1/accounts/{account_id}": Call(
         "/v1/accounts/{account}",
         {"posture": "calm", "attributes": {"n": 1}},
@@ -74,6 +87,7 @@ CALLS: dict[str, Call] = {
     "GET /v1/decisions": Call(),
     "GET /v1/decisions/{decision_id}": Call("/v1/decisions/{decision}"),
     "GET /v1/decisions/{decision_id}/explain": Call("/v1/decisions/{decision}/explain"),
+    "GET /v1/decisions/{decision_id}/bundle": Call("/v1/decisions/{decision}/bundle"),
     "POST /v1/decisions/{decision_id}/outcome": Call(
         "/v1/decisions/{decision}/outcome", {"succeeded": True}, tenant_in="body"
     ),
@@ -237,6 +251,7 @@ def settle(door: Door, tenant: str) -> Estate:
     asked = {"turn_id": turn, "request_id": turn, "user_id": canary}
     client.post("/v1/turns", json={**TURN, **asked})
     door.admin.put("/v1/connectors/crm", json={"burst": 1})
+    door.admin.put("/v1/policy/shadows/trial", json={"run_budget_per_day": 9})
     client.put("/v1/budgets/pull", json={**BUDGET, "max_per_connector_per_day": {canary: 9}})
     pull = f"{canary}-pull"
     client.post("/v1/pulls", json={**PULL, "account_id": account, "pull_job_id": pull})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from watchkeeper.actions.follow_shadows import follow_shadows
 from watchkeeper.actions.forget_expired import forget_expired
 from watchkeeper.actions.generate_report import count_ledgers
 from watchkeeper.actions.tick_milestones import plan_ticks
@@ -22,6 +23,7 @@ def chores(db: Database, registry: Registry) -> Sequence[Callable[[], object]]:
         partial(mark_unhandled, db, registry),
         partial(count_ledgers, db),
         partial(plan_ticks, db),
+        partial(follow_shadows, db),
     )
 
 

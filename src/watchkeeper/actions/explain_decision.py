@@ -11,8 +11,9 @@ from watchkeeper.core.explain import Check, Trail, trail
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.ledger import Kind, Recorded
 from watchkeeper.core.policy import rules_for
-from watchkeeper.core.time import to_iso
+from watchkeeper.core.time import Instant, to_iso
 from watchkeeper.core.verdict_record import read_case, read_verdict
+from watchkeeper.errors import NotFound
 from watchkeeper.moves.admission import decided_from
 from watchkeeper.results import Verdict, verdict_of
 from watchkeeper.store import ledger
@@ -57,11 +58,12 @@ def _check(check: Check) -> dict[str, Any]:
 def explain_decision(db: Database, tenant_id: TenantId, decision_id: str) -> Explanation:
     """Decide a recorded case again, telling what each check saw. Changes nothing."""
     with db.read(tenant_id) as tx:
-        found = _recorded(tx, decision_id)
+        found = recorded_decision(tx, decision_id)
         data = loads(found.entry.data)
-        policy = db.policies.policy(tx, data["policy"]["version"])
+        policy = db.policies.recorded(tx, **data["policy"])
+        held_since = _held_since(tx, data)
     rules = rules_for(policy, tenant_id, data["tenant"]["tier"])
-    walked = trail(read_case(data, rules))
+    walked = trail(read_case(data, rules), held_since)
     return Explanation(
         verdict=verdict_of(decided_from(found)),
         trail=walked,
@@ -69,11 +71,29 @@ def explain_decision(db: Database, tenant_id: TenantId, decision_id: str) -> Exp
     )
 
 
-def _recorded(tx: ReadTx, decision_id: str) -> Recorded:
+def _held_since(tx: ReadTx, data: dict[str, Any]) -> Instant | None:
+    """When the decision was given that a repeat repeats."""
+    first = data["verdict"].get("duplicate_of")
+    found = None if first is None else ledger.by_ids(tx, [first]).get(first)
+    return None if found is None else found.entry.at
+
+
+def recorded_decision(tx: ReadTx, decision_id: str) -> Recorded:
+    """Its entry; NotFound for what is no decision of this tenant."""
     found = ledger.by_ids(tx, [decision_id]).get(decision_id) if _is_id(decision_id) else None
     if found is None or found.entry.kind is not Kind.VERDICT:
         raise why_gone(tx, "decision", decision_id)
     return found
+
+
+def is_decision(db: Database, tenant_id: TenantId, name: str) -> bool:
+    """Whether there is a decision of this id."""
+    try:
+        with db.read(tenant_id) as tx:
+            recorded_decision(tx, name)
+    except NotFound:
+        return False
+    return True
 
 
 def _is_id(text: str) -> bool:

@@ -17,6 +17,7 @@ from watchkeeper.core.admission import ENGINE
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.ledger import Recorded
 from watchkeeper.core.policy import TenantRules, retention_days, rules_for
+from watchkeeper.core.policy_parse import shipped_policies
 from watchkeeper.core.time import DAY, MINUTE, Instant
 from watchkeeper.core.verdict_record import read_verdict, recompute
 from watchkeeper.errors import NotFound
@@ -145,13 +146,16 @@ class _Rules:
     def __init__(self, db: Database, tx: ReadTx) -> None:
         self._db = db
         self._tx = tx
-        self._found: dict[tuple[int, str | None], TenantRules] = {}
+        self._found: dict[tuple[int, str | None, str | None], TenantRules] = {}
 
-    def of(self, version: int, tier: str | None) -> TenantRules:
-        found = self._found.get((version, tier))
+    def of(self, version: int, tier: str | None, hash: str | None = None) -> TenantRules:
+        """With the hash that a verdict names: what shipped then may not be what ships now."""
+        found = self._found.get((version, tier, hash))
         if found is None:
-            policy = self._db.policies.policy(self._tx, version)
-            found = self._found[version, tier] = rules_for(policy, self._tx.tenant_id, tier)
+            book, tx = self._db.policies, self._tx
+            known = version == 0 and hash in shipped_policies()
+            policy = book.recorded(tx, 0, hash or "") if known else book.policy(tx, version)
+            found = self._found[version, tier, hash] = rules_for(policy, tx.tenant_id, tier)
         return found
 
 
@@ -204,7 +208,9 @@ def _disagreements(rules: _Rules, page: Sequence[Recorded]) -> Iterator[dict[str
         data = loads(recorded.entry.data)
         if data["engine"] != ENGINE:
             continue  # an older engine may have judged otherwise
-        said = disagreement(data, recorded, rules.of(_version(data), data["tenant"]["tier"]))
+        said = disagreement(
+            data, recorded, rules.of(_version(data), data["tenant"]["tier"], data["policy"]["hash"])
+        )
         if said is not None:
             yield {"decision_id": recorded.entry.entry_id, "seq": recorded.seq, "why": said}
 

@@ -13,6 +13,7 @@ from watchkeeper.cli.place import as_id, opened
 
 if TYPE_CHECKING:
     from watchkeeper.results import Verdict
+    from watchkeeper.store.database import Database
 
 TenantName = Annotated[str, typer.Argument(metavar="TENANT", help="Whose account it is.")]
 AccountName = Annotated[str, typer.Argument(metavar="ACCOUNT", help="The account it is about.")]
@@ -116,18 +117,23 @@ def signal(
 
 
 def explain(
-    decision_id: Annotated[str, typer.Argument(metavar="ID", help="The id of a decision.")],
+    decision_id: Annotated[
+        str, typer.Argument(metavar="ID", help="A decision; with --tenant a refused pull or turn.")
+    ],
     tenant: OwnerTenant = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
     """Say why a decision went as it did: each check, and the one that decided."""
-    from watchkeeper.actions.explain_decision import explain_decision
+    from watchkeeper.actions.explain_decision import explain_decision, is_decision
     from watchkeeper.actions.locate_tenant import tenant_of_decision
     from watchkeeper.core.ids import TenantId
 
-    decision_id = as_id(decision_id, "decision")
     with opened(db) as database:
+        if tenant is not None and not is_decision(database, TenantId(tenant), decision_id):
+            _explain_refusal(database, tenant, decision_id, as_json)
+            return
+        decision_id = as_id(decision_id, "decision")
         owner = tenant_of_decision(database, decision_id) if tenant is None else TenantId(tenant)
         found = explain_decision(database, owner, decision_id)
     explained = found.to_json()
@@ -137,6 +143,23 @@ def explain(
     verdict = explained["verdict"]
     say_facts({"decision": decision_id, "tenant": owner, **_facts(verdict)})
     say()
+    _say_checks(explained)
+
+
+def _explain_refusal(database: Database, tenant: str, name: str, as_json: bool) -> None:
+    from watchkeeper.actions.explain_refusal import explain_refusal
+    from watchkeeper.core.ids import TenantId
+
+    explained = explain_refusal(database, TenantId(tenant), name).to_json()
+    if as_json:
+        say_json(explained)
+        return
+    say_facts({"tenant": tenant, **explained["refused"]})
+    say()
+    _say_checks(explained)
+
+
+def _say_checks(explained: Mapping[str, Any]) -> None:
     say_table(
         ("check", "compared", "threshold", "from", "outcome"),
         [
@@ -144,11 +167,12 @@ def explain(
             for c in explained["checks"]
         ],
     )
+    change = explained["smallest_change"]
     say_facts(
         {
             "decided by": explained["binding_check"],
             "passes from": explained["earliest_pass_at"],
-            "smallest change": explained["smallest_change"],
+            "smallest change": None if change is None else change.replace("\n", "; "),
         }
     )
 

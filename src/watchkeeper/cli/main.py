@@ -12,6 +12,7 @@ from watchkeeper.cli import (
     accounts,
     bench,
     budgets,
+    bundle,
     clock,
     config,
     connectors,
@@ -36,6 +37,7 @@ from watchkeeper.cli import (
     turns,
     verify,
     version,
+    why_not,
 )
 from watchkeeper.cli.endings import Commands
 
@@ -64,6 +66,8 @@ app.command("demo", rich_help_panel=START)(demo.demo)
 app.command("trigger", rich_help_panel=ASK)(decide.trigger)
 app.command("signal", rich_help_panel=ASK)(decide.signal)
 app.command("explain", rich_help_panel=ASK)(decide.explain)
+app.command("why-not", rich_help_panel=ASK)(why_not.why_not)
+app.add_typer(bundle.app, name="bundle", rich_help_panel=ASK)
 app.add_typer(ledger.app, name="ledger", rich_help_panel=ASK)
 app.add_typer(turns.app, name="turns", rich_help_panel=ASK)
 app.command("quota", rich_help_panel=ASK)(quota.quota)

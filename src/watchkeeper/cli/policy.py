@@ -1,4 +1,4 @@
-"""`policy`: show, check and apply the standing orders."""
+"""`policy`: show, check, try and apply the standing orders."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from typing import Annotated
 
 import typer
 
+from watchkeeper.cli import shadows
 from watchkeeper.cli.options import AsJson, Db, Reason
 from watchkeeper.cli.output import say, say_facts, say_json
 from watchkeeper.cli.place import AUTHOR, opened
+from watchkeeper.cli.policy_plan import plan
 
 FILE_BYTES_MAX = 4 * 1024 * 1024
 
-app = typer.Typer(help="Show, check and apply the policy.", no_args_is_help=True)
+app = typer.Typer(help="Show, check, try and apply the policy.", no_args_is_help=True)
+app.command()(plan)
+app.add_typer(shadows.app, name="shadow")
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A TOML document; - for stdin.")]
 
 
@@ -49,7 +53,7 @@ def check(file: File, as_json: AsJson = False) -> None:
     from watchkeeper.cli.endings import FOUND
     from watchkeeper.errors import Invalid
 
-    text = _text(file)
+    text = text_of(file)
     try:
         policy = read_policy(text)
     except Invalid as error:
@@ -78,7 +82,7 @@ def apply(file: File, reason: Reason, db: Db = None, as_json: AsJson = False) ->
     from watchkeeper.input_types import Words
 
     said = inputs.parse_value(TypeAdapter[str](Words), reason, "--reason")
-    document = _text(file)
+    document = text_of(file)
     read_policy(document)
     with opened(db) as database:
         before = views.view_policy(database, None)
@@ -96,7 +100,8 @@ def _value(value: int | str | None) -> str:
     return "absent" if value is None else str(value)
 
 
-def _text(file: Path) -> str:
+def text_of(file: Path) -> str:
+    """What a document says; `-` is stdin."""
     from watchkeeper.errors import Invalid
 
     try:

@@ -241,3 +241,10 @@ delivered_days = 7
 ledger_days = "unlimited"        # older entries may be pruned, once they are exported
 pulls_days = 30                  # from when its id is free again
 """
+
+FORMER_POLICIES: tuple[str, ...] = ()
+"""Documents that shipped before this one, oldest first.
+
+A verdict of version 0 was given under the one of its time, and names it by its hash. So whoever
+changes what ships after a release puts the former text here, and none is ever taken away.
+"""

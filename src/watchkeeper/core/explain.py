@@ -8,7 +8,7 @@ set them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -17,12 +17,12 @@ from watchkeeper.core.admission import (
     SATURATED,
     Case,
     Reason,
-    Result,
     Verdict,
     decide,
     next_free_hour,
 )
-from watchkeeper.core.policy import TenantRules, TriggerRule, path_part
+from watchkeeper.core.policy import path_part
+from watchkeeper.core.smallest_change import smallest_change
 from watchkeeper.core.time import DAY, SECOND, Instant, ceil_second, to_iso
 
 Raw: TypeAlias = int | float | str | None
@@ -68,11 +68,14 @@ class Trail:
     checks: tuple[Check, ...]
     binding_check: str | None
     earliest_pass_at: Instant | None
-    smallest_change: str | None  # a line of policy under which it had been an ALLOW
+    smallest_change: str | None  # the lines of policy under which it had been an ALLOW
 
 
-def trail(case: Case) -> Trail:
-    """Decide the case again, keeping what each check saw."""
+def trail(case: Case, held_since: Instant | None = None) -> Trail:
+    """Decide the case again, keeping what each check saw.
+
+    `held_since` is when the decision was given that holds the event's key, if one does.
+    """
     checks: list[Check] = []
     binding: str | None = None
     for name, check in CHECKS:
@@ -94,7 +97,7 @@ def trail(case: Case) -> Trail:
         tuple(checks),
         binding,
         _earliest_pass_at(case, verdict),
-        None if binding is None else _smallest_change(case, binding),
+        "\n".join(map(str, smallest_change(case, held_since))) or None,
     )
 
 
@@ -244,41 +247,3 @@ def _path(case: Case, key: str) -> str:
 
 def _seconds(us: int) -> str:
     return f"{us / SECOND:.6f}".rstrip("0").rstrip(".") + " s"
-
-
-# -- what would have changed it ---------------------------------------------------------
-
-
-def _smallest_change(case: Case, binding: str) -> str | None:
-    """The one threshold that had to be set otherwise, if that alone had made it an ALLOW."""
-    told = _TOLD[binding](case)
-    if told.path is None or not isinstance(told.value, int) or told.value < 0:
-        return None
-    changed = _changed(case, binding, told.value)
-    if changed is None:
-        return None
-    rules, wanted = changed
-    if decide(case.under(rules)).result is not Result.ALLOW:
-        return None
-    return f"{told.path} = {wanted}"
-
-
-def _changed(case: Case, binding: str, value: int) -> tuple[TenantRules, int] | None:
-    rule, whole = case.rule, value // SECOND
-    match binding:
-        case "debounce":
-            return _with_rule(case, replace(rule, debounce_us=whole * SECOND)), whole
-        case "cooldown":
-            return _with_rule(case, replace(rule, cooldown_us=whole * SECOND)), whole
-        case "account_hourly_cap":
-            return _with_rule(case, replace(rule, account_cap=value + 1)), value + 1
-        case "tenant_hourly_cap":
-            return _with_rule(case, replace(rule, tenant_cap=value + 1)), value + 1
-        case "run_budget":
-            return replace(case.rules, run_budget_per_day=value + 1), value + 1
-        case _:
-            return None
-
-
-def _with_rule(case: Case, rule: TriggerRule) -> TenantRules:
-    return replace(case.rules, triggers={**case.rules.triggers, case.event.trigger_type: rule})

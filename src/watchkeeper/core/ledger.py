@@ -63,6 +63,8 @@ class Kind(StrEnum):
     SINK_REMOVED = "sink.removed"
     KILL_SWITCH_SET = "kill_switch.set"
     POLICY_APPLIED = "policy.applied"
+    SHADOW_SET = "policy_shadow.set"
+    SHADOW_REMOVED = "policy_shadow.removed"
     TENANT_CREATED = "tenant.created"
     TENANT_CHANGED = "tenant.changed"
     API_KEY_CREATED = "api_key.created"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 
-from watchkeeper.core.canonical import sha256_hex
-from watchkeeper.core.default_policy import DEFAULT_POLICY_TOML
+from watchkeeper.core.canonical import canonical_json, sha256_hex
+from watchkeeper.core.default_policy import DEFAULT_POLICY_TOML, FORMER_POLICIES
 from watchkeeper.core.delivery import Guarantee, OnDead, Order
 from watchkeeper.core.policy import Policy, overlay, path_part
 from watchkeeper.core.policy_read import NONE, Document, Value
@@ -19,13 +20,15 @@ from watchkeeper.core.policy_schema import (
     PLAN_TYPE_REQUIRED,
     TRIGGER_REQUIRED,
     Mistake,
+    Named,
     Path,
+    Table,
     check,
     plain,
 )
 from watchkeeper.core.toml_lines import locate_lines
 from watchkeeper.core.toml_text import to_toml
-from watchkeeper.errors import Invalid, Problem
+from watchkeeper.errors import Invalid, NotFound, Problem
 
 DOCUMENT_BYTES_MAX = 256 * 1024
 LINE_LENGTH_MAX = 4_096  # a key of a hundred thousand parts costs the parser minutes
@@ -77,6 +80,63 @@ def parse_policy_json(document: Mapping[str, object], *, version: int = 0) -> Po
     return _policy(text, said, version)
 
 
+def stored_policy(
+    text: str, effective: Mapping[str, object] | None, *, version: int, hash: str
+) -> Policy:
+    """A version as it was when it was applied, whatever ships or is allowed by now.
+
+    One that was stored without its meaning lay on the first document that shipped.
+    """
+    said = _document(tomllib.loads(text))
+    then = overlay(_first(), said) if effective is None else _document(effective)
+    return Policy(version, hash, text, said, completed(then, _shipped(), DOCUMENT))
+
+
+@functools.cache
+def shipped_policies() -> Mapping[str, Policy]:
+    """Every document that ever shipped, by its hash."""
+    found: dict[str, Policy] = {}
+    for text in (*FORMER_POLICIES, DEFAULT_POLICY_TOML):
+        then = _document(tomllib.loads(text))
+        hash = sha256_hex(then)
+        found[hash] = Policy(0, hash, text, {}, completed(then, _shipped(), DOCUMENT))
+    return found
+
+
+def shipped_meaning(hash: str) -> str:
+    """What a document that shipped says, as canonical JSON, by the hash that verdicts name."""
+    for text in (*FORMER_POLICIES, DEFAULT_POLICY_TOML):
+        then = canonical_json(_document(tomllib.loads(text)))
+        if hashlib.sha256(then.encode()).hexdigest() == hash:
+            return then
+    raise NotFound(f"no policy of hash {hash[:12]} ever shipped with this program")
+
+
+def first_meaning(text: str) -> str:
+    """What a version means that was stored without its meaning."""
+    return canonical_json(overlay(_first(), _document(tomllib.loads(text))))
+
+
+def completed(then: Document, shipped: Document, node: Table) -> dict[str, Value]:
+    """A document of an earlier time with the keys that were invented since.
+
+    A name that ships by now (of a trigger type, of a model) does not appear in it.
+    """
+    found = dict(then)
+    for key, inner in node.fields.items():
+        if key not in shipped:
+            continue
+        value, below = found.setdefault(key, shipped[key]), shipped[key]
+        if isinstance(inner, Table):
+            found[key] = completed(_as_table(value), _as_table(below), inner)
+        elif isinstance(inner, Named) and isinstance(inner.entry, Table):
+            found[key] = {
+                name: completed(_as_table(own), _at(_as_table(below), name), inner.entry)
+                for name, own in _as_table(value).items()
+            }
+    return found
+
+
 def _policy(text: str, said: Document, version: int) -> Policy:
     effective = overlay(_shipped(), said)
     return Policy(version, sha256_hex(effective), text, said, effective)
@@ -85,6 +145,11 @@ def _policy(text: str, said: Document, version: int) -> Policy:
 @functools.cache
 def _shipped() -> Document:
     return _document(tomllib.loads(DEFAULT_POLICY_TOML))
+
+
+@functools.cache
+def _first() -> Document:
+    return _document(tomllib.loads((*FORMER_POLICIES, DEFAULT_POLICY_TOML)[0]))
 
 
 def _document(raw: Mapping[str, object]) -> dict[str, Value]:

@@ -113,21 +113,24 @@ def read_verdict(data: dict[str, Any]) -> Verdict:
     )
 
 
+def read_state(data: dict[str, Any]) -> RunState:
+    """What the account remembered then, as far as it was looked at."""
+    raw, trigger = data["state"], data["state"]["trigger"]
+    name = data["event"]["trigger_type"]
+    return RunState(
+        last_allowed_at=raw["last_allowed_at"],
+        last_run_was_retry=raw["last_run_was_retry"],
+        triggers={} if trigger is None else {name: TriggerState(*trigger)},
+        pending=decode_pending(raw["pending"]),
+    )
+
+
 def read_case(data: dict[str, Any], rules: TenantRules) -> Case:
     """The case as it stood then, under the rules that are given."""
-    event = read_event(data)
-    state, tenant = data["state"], data["tenant"]
-    triggers = {}
-    if state["trigger"] is not None:
-        triggers[event.trigger_type] = TriggerState(*state["trigger"])
+    event, tenant = read_event(data), data["tenant"]
     return Case(
         event=event,
-        state=RunState(
-            last_allowed_at=state["last_allowed_at"],
-            last_run_was_retry=state["last_run_was_retry"],
-            triggers=triggers,
-            pending=decode_pending(state["pending"]),
-        ),
+        state=read_state(data),
         tenant=TenantRuns(
             tenant["hour"],
             {event.trigger_type: tenant["hour_runs"]},

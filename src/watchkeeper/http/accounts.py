@@ -8,6 +8,7 @@ from fastapi import Query, Response
 
 from watchkeeper.actions.change_account import AccountChange, change_account
 from watchkeeper.actions.show_heat import list_accounts, show_account
+from watchkeeper.actions.why_not import why_not
 from watchkeeper.core.heat import Tier
 from watchkeeper.core.ids import AccountId
 from watchkeeper.http import views_perceive as views
@@ -17,6 +18,7 @@ from watchkeeper.http.context import Ctx
 from watchkeeper.http.route import router
 from watchkeeper.http.shapes import Page
 from watchkeeper.http.shapes_perceive import ChangedAccountOut, ShownAccountOut, WarmAccountOut
+from watchkeeper.http.shapes_trust import WhyNotOut
 from watchkeeper.input_types import AccountName
 from watchkeeper.inputs import AccountIn
 from watchkeeper.results import verdict_of
@@ -55,6 +57,14 @@ def put_account(account_id: AccountName, body: AccountIn, ctx: Ctx) -> Response:
     decided = change_account(ctx.server.admission, tenant_id, name, change)
     account = views.shown_account(show_account(ctx.db, tenant_id, name), tenant_id)
     return answer({**account, "verdicts": [verdict_of(one).to_json() for one in decided]})
+
+
+@routes.get("/v1/accounts/{account_id:path}/why-not", response_model=WhyNotOut)
+@needs(Access.READ)
+def get_why_not(account_id: AccountName, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
+    """What a trigger of each type would get now, and why. Nothing changes."""
+    name = AccountId(account_id)
+    return answer(why_not(ctx.db, ctx.tenant_of_account(name, tenant_id), name).to_json())
 
 
 @routes.get("/v1/accounts/{account_id:path}", response_model=ShownAccountOut)

@@ -39,6 +39,7 @@ from watchkeeper.http import (
     quota,
     reports,
     schedules,
+    shadows,
     signals,
     sinks,
     stream,
@@ -59,6 +60,7 @@ from watchkeeper.store.database import Database
 ROUTERS: tuple[APIRouter, ...] = (
     tenants.routes,
     api_keys.routes,
+    shadows.routes,  # before the versions of the policy, which are numbers
     policy.routes,
     accounts.routes,
     signals.routes,

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import Query, Response
 
 from watchkeeper.actions.explain_decision import explain_decision
+from watchkeeper.actions.export_bundle import export_bundle
 from watchkeeper.actions.report_outcome import Outcome, report_outcome
 from watchkeeper.actions.show_turn import turns_of_decision
 from watchkeeper.actions.views import OLDEST, list_decisions, view_decision
@@ -27,6 +28,7 @@ from watchkeeper.http.answers import (
 from watchkeeper.http.context import Context, Ctx, identifier
 from watchkeeper.http.route import router
 from watchkeeper.http.shapes import DecisionOut, ExplainOut, Page, ShownDecisionOut
+from watchkeeper.http.shapes_trust import BundleOut
 from watchkeeper.input_types import Moment
 from watchkeeper.inputs import OutcomeIn
 from watchkeeper.turn_methods import usage_of
@@ -86,6 +88,14 @@ def get_explanation(decision_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -
     name = identifier(decision_id, "decision")
     whose = ctx.tenant_of_decision(name, tenant_id)
     return answer(explain_decision(ctx.db, whose, name).to_json())
+
+
+@routes.get("/v1/decisions/{decision_id}/bundle", response_model=BundleOut)
+@needs(Access.READ)
+def get_bundle(decision_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
+    """All that a decision depended on, in one document that decides to the same bytes again."""
+    name = identifier(decision_id, "decision")
+    return answer(export_bundle(ctx.db, ctx.tenant_of_decision(name, tenant_id), name))
 
 
 @routes.post("/v1/decisions/{decision_id}/outcome", response_model=ShownDecisionOut)

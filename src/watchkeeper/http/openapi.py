@@ -49,6 +49,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "cron": "0 7 * * *",
         "timezone": "Europe/Berlin",
     },
+    "put_shadow": {"triggers": {"SIGNAL_ARRIVED": {"cooldown_seconds": 600}}},
+    "post_policy_plan": {"triggers": {"SIGNAL_ARRIVED": {"cooldown_seconds": 600}}},
     "put_sink": {"topic": "orders.placed", "kind": "webhook", "url": "https://example.com/hooks"},
     "post_kill_switch": {"scope": "tenant", "on": True, "reason": "runaway campaign"},
     "post_clock_advance": {"seconds": 3600},

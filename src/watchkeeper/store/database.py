@@ -61,6 +61,11 @@ class Database:
         self.turns: dict[tuple[str, str], str] = {}
         """By namespace and topic, the tenant whose messages were claimed last."""
 
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether nobody but this process can open it."""
+        return self.engine == "sqlite" and self.reader is self.writer
+
     # -- transactions ---------------------------------------------------------------
 
     @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -16,5 +17,4 @@ def encode(value: object) -> str:
     return orjson.dumps(value).decode()
 
 
-def loads(text: str) -> Any:
-    return orjson.loads(text)
+loads: Callable[[str], Any] = orjson.loads

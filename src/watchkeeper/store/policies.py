@@ -9,11 +9,19 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 
+from watchkeeper.core.canonical import canonical_json
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.policy import Policy, TenantRules, rules_for
-from watchkeeper.core.policy_parse import parse_policy, shipped_policy
+from watchkeeper.core.policy_parse import (
+    first_meaning,
+    shipped_meaning,
+    shipped_policies,
+    shipped_policy,
+    stored_policy,
+)
 from watchkeeper.core.time import Instant
 from watchkeeper.errors import NotFound
+from watchkeeper.store.json import loads
 from watchkeeper.store.statement import same
 from watchkeeper.store.transaction import Session, Tx
 
@@ -22,11 +30,15 @@ TENANTS_KEPT_MAX = 10_000
 
 _CURRENT = same("select coalesce(max(version), 0) from policies")
 _TIER = same("select tier from tenants where tenant_id = %s")
-_TEXT = same("select text from policies where version = %s")
+_TEXT = same(
+    "select p.text, p.hash, m.effective from policies p"
+    " left join policy_meanings m on m.version = p.version where p.version = %s"
+)
 _INSERT = same(
     "insert into policies (version, hash, text, author, reason, applied_at)"
     " values (%s, %s, %s, %s, %s, %s)"
 )
+_INSERT_MEANING = same("insert into policy_meanings (version, effective) values (%s, %s)")
 _LIST = same(
     "select version, hash, author, reason, applied_at from policies order by version desc limit %s"
 )
@@ -69,6 +81,13 @@ class PolicyBook:
                     self._policies = {0: self._policies[0]}
                 self._policies[version] = found
         return found
+
+    def recorded(self, session: Session, version: int, hash: str) -> Policy:
+        """The policy that a verdict names. What shipped then may not be what ships now."""
+        if version > 0:
+            return self.policy(session, version)
+        shipped_meaning(hash)
+        return shipped_policies()[hash]
 
     def current(self, session: Session) -> Policy:
         return self.policy(session, current_version(session))
@@ -113,11 +132,26 @@ def load(session: Session, version: int) -> Policy:
     rows = session.rows(_TEXT, (version,))
     if not rows:
         raise NotFound(f"there is no policy version {version}", version=version)
-    return parse_policy(rows[0][0], version=version)
+    text, hash, effective = rows[0]
+    meaning = None if effective is None else loads(effective)
+    return stored_policy(text, meaning, version=version, hash=hash)
+
+
+def meaning(session: Session, version: int, hash: str) -> tuple[str, str]:
+    """The document of a version, and what it means in full as canonical JSON, as of its time."""
+    if version == 0:
+        return "", shipped_meaning(hash)
+    rows = session.rows(_TEXT, (version,))
+    if not rows:
+        raise NotFound(f"there is no policy version {version}", version=version)
+    text, _, effective = rows[0]
+    return text, effective or first_meaning(text)
 
 
 def add(tx: Tx, policy: Policy, *, author: str, reason: str) -> None:
+    """Write a version down, with what it means by what ships today."""
     tx.run(_INSERT, (policy.version, policy.hash, policy.text, author, reason, tx.now))
+    tx.run(_INSERT_MEANING, (policy.version, canonical_json(policy.effective)))
 
 
 def history(session: Session, limit: int) -> list[PolicyChange]:

@@ -27,6 +27,7 @@ from watchkeeper.store import (
     tables_perceive,
     tables_report,
     tables_settle,
+    tables_shadow,
     tables_trust,
 )
 from watchkeeper.store.metadata import metadata
@@ -225,7 +226,17 @@ clock = Table(  # one row where time is virtual, none where it is real
     CheckConstraint('"only"', name="there_is_one_clock"),
 )
 
-SYSTEM_TABLES = frozenset({"action_types", "policies", "clock", "connectors", "connector_slots"})
+SYSTEM_TABLES = frozenset(
+    {
+        "action_types",
+        "clock",
+        "connector_slots",
+        "connectors",
+        "policies",
+        "policy_meanings",
+        "shadows",
+    }
+)
 """Tables that belong to no tenant."""
 
 DIRECTORY_TABLES = frozenset({"tenants", "api_keys"})
@@ -240,5 +251,6 @@ __all__ = [
     "tables_perceive",
     "tables_report",
     "tables_settle",
+    "tables_shadow",
     "tables_trust",
 ]

@@ -45,6 +45,9 @@ _CREATE = same(
 )
 
 
+_RUNS = same("select hour, hour_runs, day, day_runs from tenants where tenant_id = %s")
+
+
 class LockedTenant:
     """The tenant's row while this transaction holds it."""
 
@@ -87,6 +90,13 @@ def send_lock_and_time(tx: Tx) -> Any:
 def lock(tx: Tx) -> LockedTenant:
     """Hold the row until the transaction ends, and set `now` to a moment after that."""
     return locked(tx, send_lock_and_time(tx))
+
+
+def runs(tx: Tx) -> TenantRuns | None:
+    """The counters as they are, for who only looks."""
+    for hour, hour_runs, day, day_runs in tx.rows(_RUNS, (tx.tenant_id,)):
+        return TenantRuns(hour, loads(hour_runs), day, day_runs)
+    return None
 
 
 def save(tx: Tx, tenant: LockedTenant) -> None:

@@ -1,0 +1,173 @@
+"""`policy plan`: try a document on what was recorded, before it costs anything."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from watchkeeper.cli.options import AsJson, Db
+from watchkeeper.cli.output import console, say, say_facts, say_json, say_table
+from watchkeeper.cli.place import opened
+
+if TYPE_CHECKING:
+    from watchkeeper.actions.plan_policy import Plan, Progress
+
+SHOWN = 20
+PATIENCE_SECONDS = 1.0
+
+
+New = Annotated[Path, typer.Argument(metavar="NEW", help="A TOML document; - for stdin.")]
+Since = Annotated[str, typer.Option("--since", help="How far back: 90s, 45m, 12h, 30d, 4w.")]
+Only = Annotated[
+    str | None,
+    typer.Option("--tenant", metavar="TENANT", help="One tenant; else all.", show_default=False),
+]
+MaxFlips = Annotated[
+    int | None,
+    typer.Option("--max-flips", min=0, help="Exit with 1 above this.", show_default=False),
+]
+MaxExtraRuns = Annotated[
+    int | None,
+    typer.Option("--max-extra-runs", min=0, help="Exit with 1 above this.", show_default=False),
+]
+Processes = Annotated[
+    int | None,
+    typer.Option(
+        "--processes",
+        min=1,
+        max=64,
+        help="Tenants side by side; else as many as pay.",
+        show_default=False,
+    ),
+]
+
+
+def plan(
+    file: New,
+    since: Since = "30d",
+    tenant: Only = None,
+    max_flips: MaxFlips = None,
+    max_extra_runs: MaxExtraRuns = None,
+    processes: Processes = None,
+    db: Db = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say which verdicts would have been others under a new document. Changes nothing.
+
+    Recorded events are replayed with all state evolving. The exit code is 1 when a bound is
+    exceeded, so that a change of policy can be checked like code.
+    """
+    from watchkeeper.actions.plan_policy import plan_policy
+    from watchkeeper.cli.policy import text_of
+    from watchkeeper.core.ids import TenantId
+    from watchkeeper.trust_inputs import parse_span
+
+    span, document = parse_span(since, "--since"), text_of(file)
+    with opened(db) as database, _bar() as on_progress:
+        found = plan_policy(
+            database,
+            document,
+            since_us=span,
+            tenant_ids=None if tenant is None else [TenantId(tenant)],
+            processes=processes,
+            on_progress=on_progress,
+        )
+    exceeded = _exceeded(found, max_flips, max_extra_runs)
+    if as_json:
+        say_json({**found.to_json(), "exceeded": exceeded})
+    else:
+        _say(found)
+        for line in exceeded:
+            typer.echo(f"watchkeeper: {line}", err=True)
+    if exceeded:
+        from watchkeeper.cli.endings import FOUND
+
+        raise typer.Exit(FOUND)
+
+
+def _exceeded(found: Plan, max_flips: int | None, max_extra_runs: int | None) -> list[str]:
+    lines = []
+    if max_flips is not None and found.flips > max_flips:
+        lines.append(f"{found.flips} flips are more than {max_flips}")
+    if max_extra_runs is not None and found.extra_runs > max_extra_runs:
+        lines.append(f"{found.extra_runs} extra runs are more than {max_extra_runs}")
+    return lines
+
+
+def _say(found: Plan) -> None:
+    told = found.to_json()
+    runs, credits = told["runs"], told["credits_micro"]
+    say_facts(
+        {
+            "events": told["events"],
+            "since": told["since"],
+            "against": f"version {told['against']['version']}",
+            **{c["path"]: f"{_value(c['before'])} → {_value(c['after'])}" for c in told["changes"]},
+            "flips": told["flips"],
+            "retimed": told["retimed"] or None,
+            "runs": f"{runs['before']} → {runs['after']}"
+            f" ({runs['saved']} saved, {runs['added']} added)",
+            "credits": _credits(credits) if credits["metered_runs"] else None,
+            "signals waited": _waited(told["signal_delay"]),
+            "hot signals waited": _waited(told["hot_signal_delay"]),
+        }
+    )
+    if not told["flips"] and not told["retimed"]:
+        say("No verdict would have been another.")
+        return
+    say()
+    say_table(("was", "would be", "count"), [tuple(one.values()) for one in told["by_change"]])
+    say()
+    names = ("tenant_id", "events", "flips", "runs_before", "runs_after", "accounts_flipped")
+    say_table(names, [[one[n] for n in names] for one in told["tenants"][:SHOWN]])
+    say()
+    rows = [
+        (a["tenant_id"], a["account_id"], a["flips"], f"{a['runs']:+d}", a["inferred_from"]["at"])
+        for a in told["accounts"][:SHOWN]
+    ]
+    say_table(("tenant", "account", "flips", "runs", "inferred from"), rows)
+
+
+def _value(value: object) -> str:
+    return "absent" if value is None else str(value)
+
+
+def _credits(credits: dict[str, int]) -> str:
+    saved, added = (credits[name] / 1_000_000 for name in ("saved", "added"))
+    return f"{saved:g} saved, about {added:g} added"
+
+
+def _waited(delay: dict[str, Any]) -> str | None:
+    before, after = delay["mean_seconds_before"], delay["mean_seconds_after"]
+    if before is None and after is None:
+        return None
+    return f"{_seconds(before)} → {_seconds(after)} on average for their run"
+
+
+def _seconds(value: float | None) -> str:
+    return "never" if value is None else f"{value:g} s"
+
+
+@contextmanager
+def _bar() -> Iterator[Progress | None]:
+    """A bar on a terminal, for what takes longer than a moment."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import Progress as Bar
+
+    began = time.monotonic()
+    with Bar(console=console(err=True), transient=True, disable=False) as bar:
+        line = bar.add_task("replaying", total=None, visible=False)
+
+        def told(done: int, total: int) -> None:
+            patient = time.monotonic() - began < PATIENCE_SECONDS
+            bar.update(line, completed=done, total=total, visible=not patient)
+
+        yield told

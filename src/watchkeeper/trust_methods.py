@@ -1,0 +1,58 @@
+"""The part of the door for Python programs that is about trying and proving."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from watchkeeper.actions.explain_refusal import Refusal, explain_refusal
+from watchkeeper.actions.export_bundle import export_bundle
+from watchkeeper.actions.locate_tenant import tenant_of_account, tenant_of_decision
+from watchkeeper.actions.plan_policy import Plan, Progress, plan_policy
+from watchkeeper.actions.why_not import Prospects, why_not
+from watchkeeper.core.ids import AccountId, TenantId
+from watchkeeper.store.database import Database
+from watchkeeper.trust_inputs import parse_span
+
+
+class TrustMethods:
+    """What `App` can do with what was recorded."""
+
+    db: Database
+
+    def plan_policy(
+        self,
+        document: str | Mapping[str, object],
+        *,
+        since: str = "30d",
+        tenant_id: str | None = None,
+        processes: int = 1,
+        on_progress: Progress | None = None,
+    ) -> Plan:
+        """Which verdicts would have been others under this policy, and what that costs.
+
+        With more than one process your program must be importable (`if __name__ == ...`).
+        """
+        return plan_policy(
+            self.db,
+            document,
+            since_us=parse_span(since, "since"),
+            tenant_ids=None if tenant_id is None else [TenantId(tenant_id)],
+            processes=processes,
+            on_progress=on_progress,
+        )
+
+    def why_not(self, account_id: str, *, tenant_id: str | None = None) -> Prospects:
+        """What a trigger of each type would get now, and why. Changes nothing."""
+        name = AccountId(account_id)
+        owner = tenant_of_account(self.db, name) if tenant_id is None else tenant_id
+        return why_not(self.db, TenantId(owner), name)
+
+    def explain_refusal(self, tenant_id: str, id: str) -> Refusal:
+        """Why a pull or a turn was refused, by its id or by that of its entry in the ledger."""
+        return explain_refusal(self.db, TenantId(tenant_id), id)
+
+    def bundle(self, decision_id: str, *, tenant_id: str | None = None) -> dict[str, Any]:
+        """A decision with all that it depended on: `watchkeeper bundle replay` needs no more."""
+        owner = tenant_of_decision(self.db, decision_id) if tenant_id is None else tenant_id
+        return export_bundle(self.db, TenantId(owner), decision_id)
