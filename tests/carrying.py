@@ -170,10 +170,10 @@ def entries(place: Any, plan_id: str, kind: str) -> list[dict[str, Any]]:
         "select reason, data from ledger where stage = 'act'"
         f" and subject = '{plan_id}' and kind = '{kind}' order by seq"
     )
-    return [{"reason": reason, **_document(data)} for reason, data in rows]
+    return [{"reason": reason, **document(data)} for reason, data in rows]
 
 
-def _document(data: Any) -> dict[str, Any]:
+def document(data: Any) -> dict[str, Any]:
     return loads(data) if isinstance(data, str) else data
 
 
@@ -182,7 +182,7 @@ def messages(place: Any, topic: str = ACTION_REQUESTED) -> list[dict[str, Any]]:
     rows = place.execute(
         f"select payload from outbox where topic = '{topic}' and status <> 'dead' order by seq"
     )
-    return [_document(row[0]) for row in rows]
+    return [document(row[0]) for row in rows]
 
 
 MOVED = {
@@ -198,8 +198,11 @@ MOVED = {
 IN_FLIGHT = (StepStatus.PENDING_APPROVAL, StepStatus.AUTO_EXECUTED)
 
 
-def sound(place: Any) -> None:
-    """What holds of all plans after every transaction, read behind the product's back."""
+def sound(place: Any, *, slack_us: int = 0) -> None:
+    """What holds of all plans after every transaction, read behind the product's back.
+
+    `slack_us` is how late the next cycle may be.
+    """
     plans = place.execute(
         "select plan_id, status, account_id, plan_type, due_at, expires_at, tenant_id from plans"
     )
@@ -217,6 +220,7 @@ def sound(place: Any) -> None:
     ):
         told[str(plan_id)].append(kind)
     waiting = {str(row[0]) for row in place.execute("select id from outbox where status <> 'dead'")}
+    [(now,)] = place.execute("select now_at from clock") or [(None,)]
     active = [(tenant, account, kind) for _, s, account, kind, *_, tenant in plans if s == "ACTIVE"]
     assert len(active) == len(set(active)), "one active plan for an account and a type"
     for plan_id, status, *_, due_at, expires_at, _tenant in plans:
@@ -224,9 +228,10 @@ def sound(place: Any) -> None:
         _plan_is_sound(PlanStatus(status), due_at, expires_at, told[id])
         _steps_are_sound(PlanStatus(status), steps[id], intents[id], told[id])
         for _, _, state, is_late, message_id, _ in intents[id]:
-            if state == "APPROVED" and not is_late and status == "ACTIVE":
+            is_wanted = status == "ACTIVE" and (now is None or now < expires_at)
+            if state == "APPROVED" and not is_late and is_wanted:
                 assert str(message_id) in waiting, "what is approved is asked for"
-    _cycles_are_planned(place)
+    _cycles_are_planned(place, slack_us)
 
 
 def _plan_is_sound(status: PlanStatus, due_at: Any, expires_at: Any, told: list[str]) -> None:
@@ -270,7 +275,7 @@ def _steps_are_sound(
         assert not is_begun or all(over[:place]), "nothing later starts before it"
 
 
-def _cycles_are_planned(place: Any) -> None:
+def _cycles_are_planned(place: Any, slack_us: int) -> None:
     due = place.execute(
         "select tenant_id, min(due_at) from plans where due_at is not null group by tenant_id"
     )
@@ -278,11 +283,11 @@ def _cycles_are_planned(place: Any) -> None:
     live = place.execute(
         f"select tenant_id, payload from outbox where topic = '{CYCLE}' and status <> 'dead'"
     )
-    coming = {(tenant, _document(payload)["due_at"]) for tenant, payload in live}
+    coming = {(tenant, document(payload)["due_at"]) for tenant, payload in live}
     [(now,)] = place.execute("select now_at from clock") or [(None,)]
     for tenant_id, at in due:
         assert tenant_id in planned, "what is due is looked at"
-        assert planned[tenant_id] <= (at if now is None else max(at, now))
+        assert now is None or planned[tenant_id] <= max(at, now) + slack_us
         assert (tenant_id, planned[tenant_id]) in coming, "a cycle that is planned has its message"
 
 

@@ -167,9 +167,7 @@ class PlansMachine(RuleBasedStateMachine):
         plan, intent = found[n % len(found)]
         door, id = self.both[o].intents, self.id_of(plan, intent)
         deed = door.approve if yes else door.reject
-        self.both_do(
-            lambda: deed(id, by="ann"), lambda: self.model.answer(plan, intent, yes=yes)
-        )
+        self.both_do(lambda: deed(id, by="ann"), lambda: self.model.answer(plan, intent, yes=yes))
 
     @has_intents
     @rule(o=either, n=which, succeeded=st.booleans())
@@ -195,9 +193,7 @@ class PlansMachine(RuleBasedStateMachine):
         """Which of several that may be activated is chosen is the product's own affair."""
         active = {
             str(row[0])
-            for row in self.look.execute(
-                "select subject from ledger where kind = 'PLAN_ACTIVATED'"
-            )
+            for row in self.look.execute("select subject from ledger where kind = 'PLAN_ACTIVATED'")
         }
         chosen = []
         for account, those in eligible.items():
@@ -268,11 +264,9 @@ def test_no_history_of_plans_is_unlike_the_model(databases: Databases, engine: E
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=12 if engine == "sqlite" else 6,
+            max_examples=10 if engine == "sqlite" else 4,
             stateful_step_count=40,
             deadline=None,
             suppress_health_check=list(HealthCheck),
         ),
     )
-
-

@@ -91,7 +91,10 @@ def test_a_plan_may_be_of_these(told: list[str]) -> None:
             ["a:MEET@5", "b:BRIEF@4"], "steps[0].sequence", "earlier", id="by their sequence"
         ),
         pytest.param(
-            ["a:ESCALATE", "b:NOTE", "c:MEET"], "steps[2].sequence", "earlier", id="with one between"
+            ["a:ESCALATE", "b:NOTE", "c:MEET"],
+            "steps[2].sequence",
+            "earlier",
+            id="with one between",
         ),
     ],
 )

@@ -77,7 +77,7 @@ def test_a_table_names_every_status_and_only_final_ones_have_no_way_out(table, w
 
 @pytest.mark.req("A-01")
 def test_the_table_of_plans_is_the_one_that_was_asked_for() -> None:
-    assert PLAN_MOVES == {
+    assert {
         P.DRAFT: {P.APPROVED, P.ABORTED},
         P.APPROVED: {P.ACTIVE, P.ABORTED, P.EXPIRED},
         P.ACTIVE: {P.PAUSED, P.COMPLETED, P.ABORTED, P.EXPIRED},
@@ -85,15 +85,15 @@ def test_the_table_of_plans_is_the_one_that_was_asked_for() -> None:
         P.COMPLETED: set(),
         P.ABORTED: set(),
         P.EXPIRED: set(),
-    }
-    assert ENDED == {P.COMPLETED, P.ABORTED, P.EXPIRED}
+    } == PLAN_MOVES
+    assert {P.COMPLETED, P.ABORTED, P.EXPIRED} == ENDED
     assert {status for status, ways in PLAN_MOVES.items() if P.EXPIRED in ways} == LIVE
 
 
 @pytest.mark.req("A-06")
 def test_a_failed_step_goes_on_by_a_new_attempt_or_is_skipped() -> None:
     assert STEP_MOVES[S.FAILED] == {S.PENDING_APPROVAL, S.AUTO_EXECUTED, S.SKIPPED}
-    assert OVER == {S.DONE, S.SKIPPED}
+    assert {S.DONE, S.SKIPPED} == OVER
     assert {s for s, ways in STEP_MOVES.items() if S.DONE in ways} == {
         S.PENDING_APPROVAL,
         S.AUTO_EXECUTED,
@@ -293,7 +293,9 @@ def test_nothing_later_starts_before_and_never_two_at_once(steps, most, counts) 
 @given(st.data(), st.integers(1, 6), st.integers(1, 3))
 def test_a_plan_always_comes_to_an_end_or_a_stop(data, count, most) -> None:
     """Started again and again, with any outcomes, it ends after so many attempts at most."""
-    steps = {chr(97 + n): step(chr(97 + n), sequence=data.draw(st.integers(0, 2))) for n in range(count)}
+    steps = {
+        chr(97 + n): step(chr(97 + n), sequence=data.draw(st.integers(0, 2))) for n in range(count)
+    }
     now, started = NOW, []
     for _ in range(2 * count * most + 1):  # a wait may come before each
         match next_step(list(steps.values()), now, attempts_max=most, skipped_counts=True):

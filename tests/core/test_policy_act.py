@@ -114,7 +114,9 @@ def test_a_tenant_comes_before_its_tier_and_that_before_the_document() -> None:
 
 @pytest.mark.req("A-08")
 def test_a_budget_may_be_lifted_for_one() -> None:
-    text = '[autonomy]\nauto_per_day_max = 0\n[tenants.acme.autonomy]\nauto_per_day_max = "unlimited"'
+    text = (
+        '[autonomy]\nauto_per_day_max = 0\n[tenants.acme.autonomy]\nauto_per_day_max = "unlimited"'
+    )
     assert rules(text, "other").autonomy.auto_per_day_max == 0
     assert rules(text, "acme").autonomy.auto_per_day_max is None
 
@@ -123,7 +125,9 @@ def test_a_budget_may_be_lifted_for_one() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "place", "words"),
     [
-        pytest.param('\n[autonomy]\nmode = "yolo"', 3, "autonomy.mode", "propose_only", id="a mode"),
+        pytest.param(
+            '\n[autonomy]\nmode = "yolo"', 3, "autonomy.mode", "propose_only", id="a mode"
+        ),
         pytest.param('[autonomy]\nmax_risk = "mad"', 2, "autonomy.max_risk", "low", id="a risk"),
         pytest.param(
             "[autonomy]\nauto_per_day_max = -1", 2, "autonomy.auto_per_day_max", "from 0", id="< 0"
@@ -135,7 +139,9 @@ def test_a_budget_may_be_lifted_for_one() -> None:
             '[autonomy]\nunanswered = "shrug"', 2, "autonomy.unanswered", "reject", id="unanswered"
         ),
         pytest.param("[plans]\nper_cycle_max = 0", 2, "plans.per_cycle_max", "from 1", id="no K"),
-        pytest.param("[plans]\ncycle_seconds = 0", 2, "plans.cycle_seconds", "from 1", id="no pause"),
+        pytest.param(
+            "[plans]\ncycle_seconds = 0", 2, "plans.cycle_seconds", "from 1", id="no pause"
+        ),
         pytest.param(
             "[plans]\noutcome_timeout_seconds = 1.5",
             2,
@@ -144,7 +150,9 @@ def test_a_budget_may_be_lifted_for_one() -> None:
             id="half a second",
         ),
         pytest.param("[plans]\nfoo = 1", 2, "plans.foo", "not known", id="an unknown key"),
-        pytest.param('[actions.CALL]\nrisk = "x"', 2, "actions.CALL.risk", "high", id="risk of one"),
+        pytest.param(
+            '[actions.CALL]\nrisk = "x"', 2, "actions.CALL.risk", "high", id="risk of one"
+        ),
         pytest.param("[actions.CALL]", 1, "actions.CALL.risk", "required", id="no risk"),
         pytest.param(
             '[actions.call]\nrisk = "low"', 1, "actions.call", "not a name", id="a small name"

@@ -75,12 +75,13 @@ def _start(
     alive = [m for m in messages if m.id not in told]
     ids = {m.id: IntentId(details[m.id]["intent_id"]) for m in alive}
     begun = intents.execute(tx, ids) if alive else set()
-    others = [id for message_id, id in ids.items() if message_id not in begun]
-    found = intents.read(tx, others) if others else {}
+    others = [m for m in alive if m.id not in begun]
+    found = intents.read(tx, [ids[m.id] for m in others]) if others else {}
+    held = outbox_settle.still_held(tx, others) if found else set()
     for m in alive:
         if m.id in begun:
             told[m.id] = _action(details[m.id])
-        elif not _is_begun(found.get(ids[m.id]), m):
+        elif m.id not in held or not _is_begun(found.get(ids[m.id]), m):
             told[m.id] = Ended(m, NotCalled(is_unknown=False), Delivered())
         elif is_outside or m.attempt == 1:  # sent again; or given back before it was called
             told[m.id] = _action(details[m.id])
