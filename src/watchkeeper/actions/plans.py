@@ -13,15 +13,15 @@ from watchkeeper.actions.count_acts import count_acts
 from watchkeeper.actions.create_tenant import create_tenant
 from watchkeeper.core.ids import IntentId, PlanId, TenantId
 from watchkeeper.core.plans import Intent, IntentState, PlanStatus, Reason
-from watchkeeper.errors import Conflict, NotFound
-from watchkeeper.ids import is_uuid
+from watchkeeper.errors import CommitUnknown, Conflict, Invalid, NotFound
+from watchkeeper.ids import is_uuid, new_id
 from watchkeeper.moves import plans as moves
 from watchkeeper.moves import steps as attempts
 from watchkeeper.moves.plan_desk import Case, Desk
 from watchkeeper.moves.plans import NewPlan
 from watchkeeper.moves.steps import Ending
-from watchkeeper.store import intents, tenants
-from watchkeeper.store.database import Database
+from watchkeeper.store import intents, ledger, tenants
+from watchkeeper.store.database import TRIES_MAX, Database
 from watchkeeper.store.tenants import LockedTenant
 from watchkeeper.store.transaction import Tx
 
@@ -46,7 +46,7 @@ class Plans:
         self.hears_changes: Callable[[TenantId], bool] = lambda _tenant_id: False
         self.look: Callable[[], object] = lambda: None  # who listens is known before a transaction
 
-    def desk(self, tx: Tx, tenant: LockedTenant) -> Desk:
+    def desk(self, tx: Tx, tenant: LockedTenant, *, mark: str | None = None) -> Desk:
         """A desk for plans of the tenant whose lock this transaction holds."""
         desk = Desk(
             tx,
@@ -54,6 +54,7 @@ class Plans:
             self.db.policies.exact(tx).rules,
             objectives=self.objectives,
             hears_changes=self.hears_changes(tx.tenant_id),
+            mark=mark,
         )
         tx.after_commit.append(lambda: count_acts(desk.entries))
         return desk
@@ -61,7 +62,7 @@ class Plans:
     def create(self, tenant_id: TenantId, new: NewPlan, *, by: str, source: str = CALLER) -> PlanId:
         if self.makes_tenants:
             create_tenant(self.db, tenant_id)
-        return self._at_desk(
+        return self.at_desk(
             tenant_id, lambda desk: moves.draft(desk, new, by=by, source=source).plan.plan_id
         )
 
@@ -118,9 +119,11 @@ class Plans:
                     f"its plan is {case.plan.status}; resume it first",
                     status=case.plan.status,
                 )
+            if min(case.plan.expires_at, intent.deadline_at) <= desk.now:
+                raise Conflict("the answer comes too late: its time is over")
             attempts.approve(desk, case, intent, reason, by=by)
 
-        self._at_desk(tenant_id, deed)
+        self.at_desk(tenant_id, deed)
 
     def reject_intent(
         self, tenant_id: TenantId, intent_id: str, reason: str | None, *, by: str
@@ -132,15 +135,14 @@ class Plans:
             why = reason or f"rejected by {by}"
             attempts.reject(desk, case, intent, Reason.REJECTED, by=by, why=why)
 
-        self._at_desk(tenant_id, deed)
+        self.at_desk(tenant_id, deed)
 
     def report(self, tenant_id: TenantId, intent_id: str, ending: Ending) -> Reported:
         """How an attempt ended, from whoever carried it out. The same again changes nothing."""
 
         def deed(desk: Desk) -> Reported:
             intent = _intent(desk, intent_id)
-            ended = IntentState.SUCCEEDED if ending.succeeded else IntentState.FAILED
-            if intent.state is ended and intent.reason != Reason.OUTCOME_UNKNOWN:
+            if attempts.is_told(intent, ending):
                 return Reported(intent, is_late=intent.is_late)
             if intent.executing_at is None:
                 raise Conflict(
@@ -154,7 +156,7 @@ class Plans:
                 attempts.advance(desk, case)
             return Reported(case.intents.get(intent_id, intent), is_late=not counted)
 
-        return self._at_desk(tenant_id, deed)
+        return self.at_desk(tenant_id, deed)
 
     # -- how ----------------------------------------------------------------------------
 
@@ -167,20 +169,43 @@ class Plans:
                 raise NotFound(f"there is no plan {plan_id}", plan_id=plan_id)
             deed(desk, case)
 
-        self._at_desk(tenant_id, found)
+        self.at_desk(tenant_id, found)
 
-    def _at_desk(self, tenant_id: TenantId, deed: Callable[[Desk], T]) -> T:
+    def at_desk(self, tenant_id: TenantId, deed: Callable[[Desk], T]) -> T:
+        """One transaction. While its COMMIT is in doubt it is tried again, and done once."""
+        mark = new_id()
+        answers: list[T] = []
+
         def move() -> T:
             with self.db.begin(tenant_id) as tx:
                 tenant = tenants.lock(tx)
+                if answers and ledger.by_ids(tx, [mark]):
+                    return answers[-1]
                 with tenants.saving_seq(tx, tenant):
-                    desk = self.desk(tx, tenant)
-                    answer = deed(desk)
+                    desk = self.desk(tx, tenant, mark=mark)
+                    answers.append(deed(desk))
                     desk.write()
-                    return answer
+                return answers[-1]
 
         self.look()
-        return self.db.retrying(move)
+        return _in_doubt_again(self.db, move)
+
+
+def _in_doubt_again(db: Database, move: Callable[[], T]) -> T:
+    unknown: CommitUnknown | None = None
+    for _ in range(TRIES_MAX):
+        try:
+            return db.retrying(move)
+        except CommitUnknown as error:
+            unknown = error
+        except (Conflict, Invalid, NotFound):
+            raise
+        except Exception as error:
+            if unknown is None:
+                raise
+            raise unknown from error
+    assert unknown is not None
+    raise unknown
 
 
 def _intent(desk: Desk, intent_id: str) -> Intent:

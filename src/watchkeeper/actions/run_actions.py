@@ -17,7 +17,7 @@ from watchkeeper.actions.plans import Plans
 from watchkeeper.actions.settle_attempts import bury, settle_attempts
 from watchkeeper.core.delivery import Dead, DeadReason, Delivered, Reject, Retry
 from watchkeeper.core.ids import IntentId, MessageId, PlanId, TenantId
-from watchkeeper.core.plans import IntentState, Reason
+from watchkeeper.core.plans import Intent, IntentState, Reason
 from watchkeeper.core.sinks import UNHANDLED, UNHANDLED_US
 from watchkeeper.handlers.registry import Ended, NotStarted, Parked, Registry
 from watchkeeper.moves import steps
@@ -73,15 +73,15 @@ def _start(
         if killed is not None:
             told[m.id] = Ended(m, None, Parked(UNHANDLED_US, killed))
     alive = [m for m in messages if m.id not in told]
-    ids = {m.id: str(details[m.id]["intent_id"]) for m in alive}
-    begun = intents.execute(tx, ids.values()) if alive else set()
-    others = [id for id in ids.values() if id not in begun]
-    found = intents.read(tx, others) if others else {}
+    ids = {m.id: IntentId(details[m.id]["intent_id"]) for m in alive}
+    begun = intents.execute(tx, ids) if alive else set()
+    others = [m for m in alive if m.id not in begun]
+    found = intents.read(tx, [ids[m.id] for m in others]) if others else {}
+    held = outbox_settle.still_held(tx, others) if found else set()
     for m in alive:
-        intent = found.get(IntentId(ids[m.id]))
-        if ids[m.id] in begun:
+        if m.id in begun:
             told[m.id] = _action(details[m.id])
-        elif intent is None or intent.state is not IntentState.EXECUTING or intent.is_late:
+        elif m.id not in held or not _is_begun(found.get(ids[m.id]), m):
             told[m.id] = Ended(m, NotCalled(is_unknown=False), Delivered())
         elif is_outside or m.attempt == 1:  # sent again; or given back before it was called
             told[m.id] = _action(details[m.id])
@@ -89,6 +89,13 @@ def _start(
             words = "whoever carried it out fell silent"
             told[m.id] = Ended(m, NotCalled(is_unknown=True), Reject(words))
     return told
+
+
+def _is_begun(intent: Intent | None, m: Message) -> bool:
+    """Whether this message began with the intent, and somebody still waits for its outcome."""
+    if intent is None or intent.state is not IntentState.EXECUTING or intent.is_late:
+        return False
+    return intent.message_id == m.id
 
 
 def _action(detail: Mapping[str, Any]) -> Action:
@@ -162,6 +169,8 @@ def _write_outcomes(
             case = desk.cases[intent.plan_id]
         else:
             continue
+        if steps.is_told(intent, ending):  # a COMMIT that was in doubt
+            continue
         if steps.conclude(desk, case, intent, ending):
             steps.advance(desk, case)
     desk.write()
@@ -175,7 +184,7 @@ def _ending(one: Ended) -> Ending | None:
         case Delivered(), Outcome(succeeded=None):
             return None
         case Delivered(), Outcome(succeeded=bool(succeeded), detail=detail):
-            return Ending(succeeded, detail)
+            return Ending(succeeded, None if detail is None else str(detail))
         case Delivered(), None:
             return Ending(True)
         case Delivered(), value:
@@ -202,7 +211,7 @@ def lose_actions(carrier: Plans, tx: Tx, lost: Sequence[Lost]) -> None:
         desk.load([intent.plan_id for intent in found.values()])
         for one in lost:
             intent = found.get(_intent_id(one.payload))
-            if intent is None or intent.ended_at is not None:
+            if intent is None or intent.ended_at is not None or intent.message_id != one.id:
                 continue
             case = desk.cases[intent.plan_id]
             words = one.error or str(one.reason)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from watchkeeper.core.ids import IntentId, TenantId
+from watchkeeper.core.ids import IntentId, MessageId, TenantId
 from watchkeeper.core.plans import Intent, IntentState
 from watchkeeper.core.time import Instant
 from watchkeeper.store.json import encode
@@ -22,6 +22,7 @@ _TYPES = {
     "executing_at": "bigint",
     "ended_at": "bigint",
     "is_late": "bool",
+    "message_id": "uuid",
 }
 _MOVING = (
     "state",
@@ -34,6 +35,7 @@ _MOVING = (
     "ended_at",
     "detail",
     "is_late",
+    "message_id",
 )
 
 
@@ -65,18 +67,20 @@ _READ = Statement(
 )
 _EXECUTE = Statement(
     # The plan is asked for here, at the last moment before the call.
-    """update intents i set state = 'EXECUTING', executing_at = %s
-    from jsonb_array_elements_text(%s::jsonb) v (k), lateral (
+    """update intents i set state = 'EXECUTING', executing_at = n.at
+    from (select %s::bigint) n (at), jsonb_to_recordset(%s::jsonb) as v (k uuid, m uuid), lateral (
         select o.ctid from intents o join plans p on p.tenant_id = o.tenant_id
-            and p.plan_id = o.plan_id and p.status = 'ACTIVE'
-        where o.tenant_id = %s and o.intent_id >= v.k::uuid and o.intent_id <= v.k::uuid
+            and p.plan_id = o.plan_id and p.status = 'ACTIVE' and p.expires_at > n.at
+        where o.tenant_id = %s and o.intent_id >= v.k and o.intent_id <= v.k
         order by o.intent_id limit 1) at
-    where i.ctid = at.ctid and i.state = 'APPROVED' and not i.is_late returning i.intent_id""",
-    """update intents set state = 'EXECUTING', executing_at = ?
-    where intent_id in (select value from json_each(?)) and tenant_id = ?
-    and state = 'APPROVED' and not is_late and exists (select 1 from plans p
-        where p.tenant_id = intents.tenant_id and p.plan_id = intents.plan_id
-        and p.status = 'ACTIVE') returning intent_id""",
+    where i.ctid = at.ctid and i.state = 'APPROVED' and not i.is_late and i.message_id = v.m
+    returning i.message_id""",
+    """update intents set state = 'EXECUTING', executing_at = ?1
+    from json_each(?2) v where intents.tenant_id = ?3 and intents.intent_id = v.value ->> 'k'
+    and intents.message_id = v.value ->> 'm' and state = 'APPROVED' and not is_late
+    and exists (select 1 from plans p where p.tenant_id = intents.tenant_id
+        and p.plan_id = intents.plan_id and p.status = 'ACTIVE' and p.expires_at > ?1)
+    returning message_id""",
 )
 _OF_PLAN = same(
     f"select {_COLUMNS} from intents where tenant_id = %s and plan_id = %s"
@@ -134,10 +138,10 @@ def read(tx: Tx, intent_ids: Iterable[str]) -> dict[IntentId, Intent]:
     return {found.intent_id: found for found in map(_intent, rows)}
 
 
-def execute(tx: Tx, intent_ids: Iterable[str]) -> set[str]:
-    """Those of them that are to be carried out now: approved, and their plan is active."""
-    asked = (tx.now, encode(sorted(set(intent_ids))), tx.tenant_id)
-    return {str(row[0]) for row in tx.rows(_EXECUTE, asked)}
+def execute(tx: Tx, asked: Mapping[MessageId, IntentId]) -> set[MessageId]:
+    """The messages whose intents are to be carried out now: approved, and their plan is active."""
+    told = encode([{"k": intent_id, "m": id} for id, intent_id in sorted(asked.items())])
+    return {MessageId(row[0]) for row in tx.rows(_EXECUTE, (tx.now, told, tx.tenant_id))}
 
 
 def of_plan(tx: Tx, plan_id: str) -> list[Intent]:
