@@ -85,7 +85,8 @@ ACT_QUESTIONS = (
         where m.result <> k.status
         or (m.before is null and m.kind <> 'PLAN_CREATED'
             and (select after_seq from given) = 0)
-        or (m.before is not null and w.before is null)""",
+        or (m.before is not null and w.before is null
+            and not (m.kind = 'PLAN_APPROVED' and m.before = m.result))""",
     ),
     Question(
         "plan_is_where_the_ledger_says",
