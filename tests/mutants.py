@@ -12,6 +12,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.mutants_of_plan_doors import PLAN_DOORS
 from tests.mutants_of_pull_doors import PULL_DOORS
 from tests.mutants_of_pulls import PULLS
 from tests.mutants_of_replay import REPLAYS
@@ -359,7 +360,8 @@ MUTANTS = [
         f"{NEWS}::test_a_deferral_is_told_where_somebody_listens[sqlite-all-True]",
     ),
 ]
-MUTANTS += [Mutant(*one) for one in (*TURNS, *PULL_DOORS, *PULLS, *REPORTING, *TRUST, *REPLAYS)]
+OTHERS = (*TURNS, *PULL_DOORS, *PULLS, *PLAN_DOORS, *REPORTING, *TRUST, *REPLAYS)
+MUTANTS += [Mutant(*one) for one in OTHERS]
 
 
 def survives(mutant: Mutant) -> bool:

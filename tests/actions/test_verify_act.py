@@ -45,6 +45,10 @@ def app(place: Place, clock: Clock) -> Iterator[App]:
             return Outcome.failure("not yet")
         return Outcome.success()
 
+    @app.action(ESCALATE)
+    def escalate(_action: Action) -> Outcome:
+        return Outcome.success()
+
     def plan(account: str, *steps: str) -> str:
         made = app.plans.create("acme", account, KIND, steps)
         app.plans.approve(made.plan_id, by="ann")
@@ -312,3 +316,18 @@ def test_what_comes_late_breaks_nothing(app: App) -> None:
     assert {plan.status for plan in app.plans.list("acme")} <= {
         "DRAFT", "COMPLETED", "ABORTED", "EXPIRED",
     }  # fmt: skip
+
+
+@pytest.mark.req("A-03")
+def test_a_person_who_approves_after_policy_is_no_way_back(app: App) -> None:
+    policy = f'[plan_types.{KIND}]\napproval = "policy"\nhuman_touch = "yes"\n'
+    app.apply_policy(POLICY + policy, reason="test")
+    plan = app.plans.create("acme", "touched", KIND, [MEET])
+    app.drain()
+    why = app.plans.why(plan.plan_id)
+    assert "HUMAN_TOUCH_REQUIRED" in why.waits_for
+    assert why.can[0].deed == "approve"
+    app.plans.approve(plan.plan_id, by="ann")
+    app.drain()
+    assert app.plans.get(plan.plan_id).status == "COMPLETED"
+    assert_verified(app.db)

@@ -13,15 +13,15 @@ from watchkeeper.actions.count_acts import count_acts
 from watchkeeper.actions.create_tenant import create_tenant
 from watchkeeper.core.ids import IntentId, PlanId, TenantId
 from watchkeeper.core.plans import Intent, IntentState, PlanStatus, Reason
-from watchkeeper.errors import Conflict, NotFound
-from watchkeeper.ids import is_uuid
+from watchkeeper.errors import CommitUnknown, Conflict, Invalid, NotFound
+from watchkeeper.ids import is_uuid, new_id
 from watchkeeper.moves import plans as moves
 from watchkeeper.moves import steps as attempts
 from watchkeeper.moves.plan_desk import Case, Desk, Follow
 from watchkeeper.moves.plans import NewPlan
 from watchkeeper.moves.steps import Ending
-from watchkeeper.store import intents, plan_context, tenants
-from watchkeeper.store.database import Database
+from watchkeeper.store import intents, ledger, plan_context, tenants
+from watchkeeper.store.database import TRIES_MAX, Database
 from watchkeeper.store.tenants import LockedTenant
 from watchkeeper.store.transaction import Tx
 
@@ -54,6 +54,7 @@ class Plans:
         *,
         follow: Follow | None = None,
         follows: Container[str] = (),
+        mark: str | None = None,
     ) -> Desk:
         """A desk for plans of the tenant whose lock this transaction holds.
 
@@ -70,6 +71,7 @@ class Plans:
             follows=follows,
             objectives=self.objectives,
             hears_changes=self.hears_changes(tx.tenant_id),
+            mark=mark,
         )
         tx.after_commit.append(lambda: count_acts(desk.entries))
         return desk
@@ -77,7 +79,7 @@ class Plans:
     def create(self, tenant_id: TenantId, new: NewPlan, *, by: str, source: str = CALLER) -> PlanId:
         if self.makes_tenants:
             create_tenant(self.db, tenant_id)
-        return self._at_desk(
+        return self.at_desk(
             tenant_id, lambda desk: moves.draft(desk, new, by=by, source=source).plan.plan_id
         )
 
@@ -134,9 +136,11 @@ class Plans:
                     f"its plan is {case.plan.status}; resume it first",
                     status=case.plan.status,
                 )
+            if min(case.plan.expires_at, intent.deadline_at) <= desk.now:
+                raise Conflict("the answer comes too late: its time is over")
             attempts.approve(desk, case, intent, reason, by=by)
 
-        self._at_desk(tenant_id, deed)
+        self.at_desk(tenant_id, deed)
 
     def reject_intent(
         self, tenant_id: TenantId, intent_id: str, reason: str | None, *, by: str
@@ -148,7 +152,7 @@ class Plans:
             why = reason or f"rejected by {by}"
             attempts.reject(desk, case, intent, Reason.REJECTED, by=by, why=why)
 
-        self._at_desk(tenant_id, deed)
+        self.at_desk(tenant_id, deed)
 
     def report(self, tenant_id: TenantId, intent_id: str, ending: Ending) -> Reported:
         """How an attempt ended, from whoever carried it out. The same again changes nothing."""
@@ -169,7 +173,7 @@ class Plans:
                 attempts.advance(desk, case)
             return Reported(case.intents.get(intent_id, intent), is_late=not counted)
 
-        return self._at_desk(tenant_id, deed)
+        return self.at_desk(tenant_id, deed)
 
     # -- how ----------------------------------------------------------------------------
 
@@ -182,20 +186,43 @@ class Plans:
                 raise NotFound(f"there is no plan {plan_id}", plan_id=plan_id)
             deed(desk, case)
 
-        self._at_desk(tenant_id, found)
+        self.at_desk(tenant_id, found)
 
-    def _at_desk(self, tenant_id: TenantId, deed: Callable[[Desk], T]) -> T:
+    def at_desk(self, tenant_id: TenantId, deed: Callable[[Desk], T]) -> T:
+        """One transaction. While its COMMIT is in doubt it is tried again, and done once."""
+        mark = new_id()
+        answers: list[T] = []
+
         def move() -> T:
             with self.db.begin(tenant_id) as tx:
                 tenant = tenants.lock(tx)
+                if answers and ledger.by_ids(tx, [mark]):
+                    return answers[-1]
                 with tenants.saving_seq(tx, tenant):
-                    desk = self.desk(tx, tenant)
-                    answer = deed(desk)
+                    desk = self.desk(tx, tenant, mark=mark)
+                    answers.append(deed(desk))
                     desk.write()
-                    return answer
+                return answers[-1]
 
         self.look()
-        return self.db.retrying(move)
+        return _in_doubt_again(self.db, move)
+
+
+def _in_doubt_again(db: Database, move: Callable[[], T]) -> T:
+    unknown: CommitUnknown | None = None
+    for _ in range(TRIES_MAX):
+        try:
+            return db.retrying(move)
+        except CommitUnknown as error:
+            unknown = error
+        except (Conflict, Invalid, NotFound):
+            raise
+        except Exception as error:
+            if unknown is None:
+                raise
+            raise unknown from error
+    assert unknown is not None
+    raise unknown
 
 
 def _intent(desk: Desk, intent_id: str) -> Intent:

@@ -16,7 +16,6 @@ from watchkeeper.ids import new_id
 from watchkeeper.moves import plans as moves
 from watchkeeper.moves.plan_desk import Desk
 from watchkeeper.moves.plans import NewPlan
-from watchkeeper.store import tenants
 from watchkeeper.store.json import dumps
 
 PROPOSER = "proposer"
@@ -32,18 +31,9 @@ def propose_plan(carrier: Plans, tenant_id: TenantId, new: NewPlan, *, by: str) 
 
     if carrier.makes_tenants:
         create_tenant(carrier.db, tenant_id)
-    carrier.look()
-
-    def deed() -> Proposed:
-        with carrier.db.begin(tenant_id) as tx:
-            tenant = tenants.lock(tx)
-            with tenants.saving_seq(tx, tenant):
-                desk = carrier.desk(tx, tenant)
-                made = draft_proposal(desk, new, by=by, source=PROPOSER)
-                desk.write()
-                return made
-
-    return carrier.db.retrying(deed)
+    return carrier.at_desk(
+        tenant_id, lambda desk: draft_proposal(desk, new, by=by, source=PROPOSER)
+    )
 
 
 def draft_proposal(desk: Desk, new: NewPlan, *, by: str, source: str) -> Proposed:

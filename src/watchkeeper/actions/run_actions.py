@@ -75,17 +75,16 @@ def _start(
     tx: Tx, messages: Sequence[Message], details: Mapping[MessageId, Any], *, is_outside: bool
 ) -> dict[MessageId, Any]:
     ids = {m.id: IntentId(details[m.id]["intent_id"]) for m in messages}
-    begun = intents.execute(tx, ids.values())
-    told: dict[MessageId, Any] = {
-        m.id: _action(details[m.id]) for m in messages if ids[m.id] in begun
-    }
+    begun = intents.execute(tx, ids)
+    told: dict[MessageId, Any] = {m.id: _action(details[m.id]) for m in messages if m.id in begun}
     others = [m for m in messages if m.id not in told]
     if others:
         found = intents.read(tx, [ids[m.id] for m in others])
+        held = outbox_settle.still_held(tx, others)
         switches = {switch.name: switch.reason for switch in kill_switches.in_force(tx)}
         for m in others:
             killed = killed_by(switches, details[m.id]["action_type"])
-            intent = found.get(ids[m.id])
+            intent = found.get(ids[m.id]) if m.id in held else None
             told[m.id] = _not_begun(m, intent, killed, is_outside) or _action(details[m.id])
     return told
 
@@ -94,9 +93,9 @@ def _not_begun(
     message: Message, intent: Intent | None, killed: str | None, is_outside: bool
 ) -> Ended | None:
     """Why it is not to be called; None if it is, since it was not called before or may be again."""
-    if intent is None or intent.is_late or intent.ended_at is not None:
+    if intent is None or intent.is_late or intent.message_id != message.id:
         return Ended(message, NotCalled(is_unknown=False), Delivered())
-    if killed is not None:
+    if killed is not None and intent.ended_at is None:
         return Ended(message, None, Parked(UNHANDLED_US, killed))
     if intent.state is not IntentState.EXECUTING:  # its plan is paused; to resume it asks again
         return Ended(message, NotCalled(is_unknown=False), Delivered())
@@ -193,10 +192,10 @@ def _write_outcomes(desk: Desk, endings: Mapping[IntentId, Ending]) -> None:
             case, intent = known[intent_id]
         elif intent_id in late and late[intent_id].plan_id in desk.cases:
             intent = late[intent_id]
-            if steps.is_told(intent, ending):  # by ourselves: the answer to our COMMIT was lost
-                continue
             case = desk.cases[intent.plan_id]
         else:
+            continue
+        if steps.is_told(intent, ending):  # a COMMIT that was in doubt
             continue
         if steps.conclude(desk, case, intent, ending):
             steps.advance(desk, case)
@@ -211,7 +210,7 @@ def _ending(one: Ended) -> Ending | None:
         case Delivered(), Outcome(succeeded=None):
             return None
         case Delivered(), Outcome(succeeded=bool(succeeded), detail=detail):
-            return Ending(succeeded, detail)
+            return Ending(succeeded, None if detail is None else str(detail))
         case Delivered(), None:
             return Ending(True)
         case Delivered(), value:
@@ -238,7 +237,7 @@ def lose_actions(carrier: Plans, tx: Tx, lost: Sequence[Lost]) -> None:
         desk.load([intent.plan_id for intent in found.values()])
         for one in lost:
             intent = found.get(_intent_id(one.payload))
-            if intent is None or intent.ended_at is not None:
+            if intent is None or intent.ended_at is not None or intent.message_id != one.id:
                 continue
             case = desk.cases[intent.plan_id]
             words = one.error or str(one.reason)

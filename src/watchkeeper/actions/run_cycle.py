@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from watchkeeper.actions.count_acts import count_cycle
 from watchkeeper.actions.plans import Plans
@@ -17,11 +18,14 @@ from watchkeeper.core.time import MINUTE, Instant
 from watchkeeper.moves import plans as moves
 from watchkeeper.moves import steps
 from watchkeeper.moves.lose_messages import Lost
-from watchkeeper.moves.plan_desk import Desk, plan_cycle
+from watchkeeper.moves.plan_desk import Case, Desk, plan_cycle
 from watchkeeper.store import plans, tenants
+from watchkeeper.store.json import loads
 from watchkeeper.store.transaction import Tx
 
 COUNTS = ("activated", "steps_started", "completed", "expired", "paused")
+LOOKS = 10
+"""So many times as many plans as may be touched are looked at, where most have nothing to do."""
 
 
 def run_cycle(
@@ -32,11 +36,12 @@ def run_cycle(
     `planned_at` is for when the cycle was planned; without one it comes out of turn.
     """
     counts = Counter(dict.fromkeys(COUNTS, 0))
+    carrier.look()
     first = _pass(carrier, tenant_id, planned_at, _activate)
     if first is None:
         return counts
     counts.update(first)
-    counts.update(_pass(carrier, tenant_id, None, _advance, is_last=True) or {})
+    counts.update(_pass(carrier, tenant_id, None, _advance, then=partial(_plan, planned_at)) or {})
     count_cycle(counts)
     return counts
 
@@ -57,7 +62,7 @@ def _pass(
     planned_at: Instant | None,
     part: Callable[[Desk, int], None],
     *,
-    is_last: bool = False,
+    then: Callable[[Tx], None] | None = None,
 ) -> Counter[str] | None:
     def deed() -> Counter[str] | None:
         with carrier.db.begin(tenant_id) as tx:
@@ -68,37 +73,55 @@ def _pass(
                 desk = carrier.desk(tx, tenant)
                 part(desk, desk.rules.act.per_cycle_max)
                 desk.write()
-            if is_last:
-                _plan(tx)
+            if then is not None:
+                then(tx)
             return desk.counts
 
     return carrier.db.retrying(deed)
 
 
 def _activate(desk: Desk, most: int) -> None:
-    found = plans.due(desk.tx, is_new=True, limit=most)
-    desk.load(found)
-    moves.activate(desk, [desk.cases[plan_id] for plan_id in found])
+    _consider(desk, most, is_new=True, deed=moves.activate)
 
 
 def _advance(desk: Desk, most: int) -> None:
-    found = plans.due(desk.tx, is_new=False, limit=most)
-    desk.load(found)
-    for plan_id in found:
-        steps.advance(desk, desk.cases[plan_id])
+    def deed(desk: Desk, batch: Sequence[Case]) -> None:
+        for case in batch:
+            steps.advance(desk, case)
+
+    _consider(desk, most, is_new=False, deed=deed)
 
 
-def _plan(tx: Tx) -> None:
-    """The next cycle, when the next plan is due; at once where more are than one cycle takes."""
-    at = plans.next_due(tx)
-    if at is None:
+def _consider(
+    desk: Desk, most: int, *, is_new: bool, deed: Callable[[Desk, Sequence[Case]], None]
+) -> None:
+    """Those that have waited longest. One that had nothing to do takes nobody's place."""
+    waiting = plans.due(desk.tx, is_new=is_new, limit=most * LOOKS)
+    while waiting and most > 0:
+        batch, waiting = waiting[:most], waiting[most:]
+        desk.load(batch)
+        before = desk.deeds
+        deed(desk, [desk.cases[plan_id] for plan_id in batch])
+        most -= desk.deeds - before
+
+
+def _plan(planned_at: Instant | None, tx: Tx) -> None:
+    """The next cycle, when the next plan is due; at once where more are than one cycle takes.
+
+    One that is planned already has its message, unless this is the cycle that it was for.
+    """
+    due_at = plans.next_due(tx)
+    if due_at is None:
         plans.forget_cycle(tx)
-    else:
-        plan_cycle(tx, Instant(max(at, tx.now)))
+        return
+    at = Instant(max(due_at, tx.now))
+    if at == planned_at or at != plans.cycle_at(tx):
+        plan_cycle(tx, at)
 
 
-def cycle_again(tx: Tx, _lost: Sequence[Lost]) -> None:
+def cycle_again(tx: Tx, lost: Sequence[Lost]) -> None:
     """A cycle's message died or was discarded: another takes its place, a while later."""
     tenants.lock(tx)
-    if plans.next_due(tx) is not None:
+    gone = {loads(one.payload)["due_at"] for one in lost}
+    if plans.cycle_at(tx) in gone and plans.next_due(tx) is not None:
         plan_cycle(tx, Instant(tx.now + MINUTE))

@@ -47,6 +47,8 @@ def _choices(plan: Plan, step: Step | None, intent: Intent | None) -> Iterator[C
             yield Choice(Deed.APPROVE, own, "it is activated as soon as its gate lets it")
             yield Choice(Deed.EDIT, own, "write it anew")
         case PlanStatus.APPROVED:
+            if not plan.approved_by_person:
+                yield Choice(Deed.APPROVE, own, "a person's yes, where its type needs one")
             yield Choice(Deed.TELL, own, "a fact that its type requires may open the gate")
         case PlanStatus.PAUSED:
             yield Choice(Deed.RESUME, own, "it goes on, with a fresh allowance of attempts")

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
-from watchkeeper.core.ids import AccountId, IntentId, PlanId
+from watchkeeper.core.ids import AccountId, IntentId, MessageId, PlanId
 from watchkeeper.core.time import DAY, MINUTE, Instant
 
 
@@ -140,6 +140,7 @@ class Intent(NamedTuple):
     ended_at: Instant | None = None
     detail: str | None = None
     is_late: bool = False  # its plan or step went on without it: whatever comes changes nothing
+    message_id: MessageId | None = None  # that asks for it: no other message begins with it
 
     @property
     def key(self) -> str:

@@ -47,13 +47,14 @@ class Follow(Protocol):
 class Case:
     """One plan on the desk, as it is now."""
 
-    __slots__ = ("intents", "is_changed", "plan", "steps")
+    __slots__ = ("intents", "is_changed", "is_moved", "plan", "steps")
 
     def __init__(self, found: Loaded) -> None:
         self.plan: Plan = found.plan
         self.steps: dict[str, Step] = {step.step_id: step for step in found.steps}
         self.intents: dict[str, Intent] = {one.intent_id: one for one in found.intents}
         self.is_changed = False
+        self.is_moved = False  # to another status than the stored one
 
     @property
     def under_way(self) -> Intent | None:
@@ -82,6 +83,7 @@ class Desk:
         follows: Container[str] = (),
         objectives: Objectives | None = None,
         hears_changes: bool = False,
+        mark: str | None = None,
     ) -> None:
         self.tx = tx
         self.tenant = tenant
@@ -91,12 +93,14 @@ class Desk:
         self.follows = follows
         self.objectives = objectives or {}
         self.hears_changes = hears_changes
+        self._mark = mark  # the id of the first line in the ledger, by which a deed finds itself
         self.cases: dict[PlanId, Case] = {}
         self.counts: Counter[str] = Counter()
         self._steps: dict[tuple[PlanId, str], Step] = {}
         self._new_intents: dict[str, Intent] = {}
         self._intents: dict[str, Intent] = {}
         self._entries: list[Entry] = []
+        self._passed: list[Plan] = []
         self._messages: list[NewMessage] = []
         self._claimed: list[NewMessage] = []
         self._freed: set[tuple[str, str]] = set()
@@ -113,6 +117,12 @@ class Desk:
     @property
     def now(self) -> Instant:
         return self.tx.now
+
+    @property
+    def deeds(self) -> int:
+        """How many plans were changed in a way that the ledger tells of, held ones aside."""
+        told = [one for one in self._entries if one.kind is not Kind.PLAN_HELD]
+        return len({one.subject for one in told})
 
     def load(self, plan_ids: Iterable[str]) -> None:
         self.take(plans.load(self.tx, plan_ids))
@@ -141,6 +151,9 @@ class Desk:
         before, case.plan = case.plan, case.plan._replace(**changes)
         case.is_changed = True
         if before.status is not case.plan.status:
+            if case.is_moved:
+                self._passed.append(before)
+            case.is_moved = True
             if before.status is PlanStatus.ACTIVE and self.context.has_waiting:
                 self._freed.add((before.account_id, before.plan_type))
             if self.hears_changes:
@@ -169,7 +182,7 @@ class Desk:
         return len(self._claimed) < self.follow.room
 
     def request(self, case: Case, intent: Intent) -> None:
-        """Ask for an action to be carried out, by whoever takes such messages.
+        """Ask for an action to be carried out, by this message: an earlier one no longer asks.
 
         One that is born as executing is for whoever holds this desk.
         """
@@ -190,9 +203,11 @@ class Desk:
         if case.plan.correlation_id is not None:
             detail["correlation_id"] = case.plan.correlation_id
         payload = {"detail": detail, "detail-type": "ACTION_REQUESTED", "source": SOURCE}
-        message = NewMessage(ACTION_REQUESTED, encode(payload), id=MessageId(new_id()))
+        id = MessageId(new_id())
+        message = NewMessage(ACTION_REQUESTED, encode(payload), id=id)
         is_begun = intent.state is IntentState.EXECUTING
         (self._claimed if is_begun else self._messages).append(message)
+        self.put_intent(case, intent._replace(message_id=id))
 
     def record(
         self,
@@ -216,7 +231,7 @@ class Desk:
         }
         self._entries.append(
             Entry(
-                entry_id=new_id(),
+                entry_id=new_id() if self._mark is None or self._entries else self._mark,
                 at=self.now,
                 stage=Stage.ACT,
                 kind=kind,
@@ -236,6 +251,8 @@ class Desk:
         tx = self.tx
         changed = [case.plan for case in self.cases.values() if case.is_changed]
         self._need_cycle(changed)
+        for passed in self._passed:  # each status is reached by a way that the tables name
+            plans.save(tx, [passed])
         with tx.together():  # none of them is about the rows of another
             plans.save_steps(tx, [(plan_id, step) for (plan_id, _), step in self._steps.items()])
             intents.save(tx, list(self._intents.values()))

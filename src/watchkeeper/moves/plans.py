@@ -119,8 +119,13 @@ def _told(given: Sequence[Step]) -> list[dict[str, Any]]:
 def approve(
     desk: Desk, case: Case, reason: str | None = None, *, by: str, is_person: bool = True
 ) -> None:
-    """A person, or policy, says yes to a draft: it waits for the gate."""
-    only(case, PlanStatus.DRAFT)
+    """A person, or policy, says yes to a draft: it waits for the gate.
+
+    A person may also say yes to what only policy has approved, where the gate asks for that.
+    """
+    is_first = case.plan.status is PlanStatus.APPROVED and not case.plan.approved_by_person
+    if not (is_person and is_first):
+        only(case, PlanStatus.DRAFT)
     _still_valid(desk, case)
     if case.plan.expires_at <= desk.now:
         raise Conflict("the plan has expired; give it another expires_at first")
@@ -147,7 +152,11 @@ def _still_valid(desk: Desk, case: Case) -> None:
 def activate(desk: Desk, batch: Sequence[Case]) -> None:
     """Make active what may be; hold back the others, with the reason, until a later cycle."""
     pairs = [(case.plan.account_id, case.plan.plan_type) for case in batch]
-    active = plans.active_of(desk.tx, pairs)
+    active = plans.active_of(desk.tx, pairs) | {
+        _pair(case): case.plan.plan_id
+        for case in desk.cases.values()
+        if case.plan.status is PlanStatus.ACTIVE
+    }
     known = accounts.read(desk.tx, sorted({case.plan.account_id for case in batch}))
     for case in batch:
         account = known.get(case.plan.account_id)
@@ -233,7 +242,9 @@ def resume(desk: Desk, case: Case, reason: str | None, *, by: str) -> None:
         deadline = Instant(desk.now + desk.rules.act.approval_us)
         desk.put_intent(case, waiting._replace(deadline_at=deadline))
     elif waiting is not None and waiting.state is IntentState.APPROVED:
-        desk.request(case, waiting)  # its message may have come while the plan was paused
+        deadline = Instant(desk.now + desk.rules.act.outcome_timeout_us)
+        # Its message may have come while the plan was paused.
+        desk.request(case, waiting._replace(deadline_at=deadline))
     attempts.advance(desk, case)
 
 

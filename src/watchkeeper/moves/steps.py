@@ -42,9 +42,9 @@ _log = logging.getLogger("watchkeeper.plans")
 
 def advance(desk: Desk, case: Case) -> None:
     """Bring a plan as far as it can go now, and say when to look at it again."""
-    _time_out(desk, case)
     if case.plan.status in LIVE and _is_over(desk, case):
         return
+    _time_out(desk, case)
     if case.plan.status is PlanStatus.ACTIVE:
         _go_on(desk, case)
     else:
@@ -299,7 +299,7 @@ class Ending(NamedTuple):
 
 
 def is_told(intent: Intent, ending: Ending) -> bool:
-    """Whether this is how the attempt ended already: a report that comes again."""
+    """Whether this very outcome stands there: who tells it again, or in doubt, changes nothing."""
     state = IntentState.SUCCEEDED if ending.succeeded else IntentState.FAILED
     return intent.state is state and intent.reason != Reason.OUTCOME_UNKNOWN
 
@@ -347,7 +347,7 @@ def conclude(desk: Desk, case: Case, intent: Intent, ending: Ending) -> bool:
 def _time_out(desk: Desk, case: Case) -> None:
     """What was waited for too long: an approval that nobody gave, an outcome that never came."""
     for intent in list(case.intents.values()):
-        if intent.ended_at is not None or _deadline(desk, intent) > desk.now:
+        if not _is_awaited(case, intent) or _deadline(desk, intent) > desk.now:
             continue
         if intent.state is IntentState.PENDING_APPROVAL:
             _unanswered(desk, case, intent)
@@ -375,10 +375,13 @@ def _wake_at(desk: Desk, case: Case) -> Instant | None:
     """When something has to happen by itself, if nothing else does."""
     plan = case.plan
     times = [plan.expires_at] if plan.status in LIVE else []
-    for intent in case.intents.values():
-        waits = intent.ended_at is None and (
-            plan.status is not PlanStatus.PAUSED or intent.state is IntentState.EXECUTING
-        )
-        if waits:
-            times.append(_deadline(desk, intent))
+    awaited = [one for one in case.intents.values() if _is_awaited(case, one)]
+    times += [_deadline(desk, intent) for intent in awaited]
     return min(times) if times else None
+
+
+def _is_awaited(case: Case, intent: Intent) -> bool:
+    """Whether its time runs: while the plan is paused, only that of what was begun with."""
+    if intent.ended_at is not None:
+        return False
+    return case.plan.status is not PlanStatus.PAUSED or intent.state is IntentState.EXECUTING

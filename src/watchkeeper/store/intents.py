@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from watchkeeper.core.ids import IntentId, TenantId
+from watchkeeper.core.ids import IntentId, MessageId, TenantId
 from watchkeeper.core.plans import Intent, IntentState
 from watchkeeper.core.time import Instant
 from watchkeeper.store.json import encode
@@ -23,6 +23,7 @@ _TYPES = {
     "executing_at": "bigint",
     "ended_at": "bigint",
     "is_late": "bool",
+    "message_id": "uuid",
 }
 _MOVING = (
     "state",
@@ -35,6 +36,7 @@ _MOVING = (
     "ended_at",
     "detail",
     "is_late",
+    "message_id",
 )
 
 
@@ -68,20 +70,20 @@ _KILLED = """(select 1 from kill_switches k where k.tenant_id in ({i}.tenant_id,
         and (k.scope in ('all', 'tenant') or k.scope = 'action' and k.id = {i}.action_type))"""
 _EXECUTE = Statement(
     # The plan and the kill switches are asked for here, at the last moment before the call.
-    f"""update intents i set state = 'EXECUTING', executing_at = c.at
-    from (select {NOW_SQL} as at) c, jsonb_array_elements_text(%s::jsonb) v (k), lateral (
+    f"""update intents i set state = 'EXECUTING', executing_at = n.at
+    from (select {NOW_SQL}) n (at), jsonb_to_recordset(%s::jsonb) as v (k uuid, m uuid), lateral (
         select o.ctid from intents o join plans p on p.tenant_id = o.tenant_id
-            and p.plan_id = o.plan_id and p.status = 'ACTIVE'
-        where o.tenant_id = %s and o.intent_id >= v.k::uuid and o.intent_id <= v.k::uuid
+            and p.plan_id = o.plan_id and p.status = 'ACTIVE' and p.expires_at > n.at
+        where o.tenant_id = %s and o.intent_id >= v.k and o.intent_id <= v.k
         order by o.intent_id limit 1) at
-    where i.ctid = at.ctid and i.state = 'APPROVED' and not i.is_late
-        and not exists {_KILLED.format(i="i")} returning i.intent_id""",
+    where i.ctid = at.ctid and i.state = 'APPROVED' and not i.is_late and i.message_id = v.m
+        and not exists {_KILLED.format(i="i")} returning i.message_id""",
     f"""update intents set state = 'EXECUTING', executing_at = ?3
-    where intent_id in (select value from json_each(?1)) and tenant_id = ?2
-    and state = 'APPROVED' and not is_late and exists (select 1 from plans p
-        where p.tenant_id = intents.tenant_id and p.plan_id = intents.plan_id
-        and p.status = 'ACTIVE') and not exists {_KILLED.format(i="intents")}
-    returning intent_id""",
+    from json_each(?1) v where intents.tenant_id = ?2 and intents.intent_id = v.value ->> 'k'
+    and intents.message_id = v.value ->> 'm' and state = 'APPROVED' and not is_late
+    and exists (select 1 from plans p where p.tenant_id = intents.tenant_id
+        and p.plan_id = intents.plan_id and p.status = 'ACTIVE' and p.expires_at > ?3)
+    and not exists {_KILLED.format(i="intents")} returning message_id""",
 )
 _OF_PLAN = same(
     f"select {_COLUMNS} from intents where tenant_id = %s and plan_id = %s"
@@ -138,14 +140,15 @@ def read(tx: Tx, intent_ids: Iterable[str]) -> dict[IntentId, Intent]:
     return {found.intent_id: found for found in map(_intent, rows)}
 
 
-def execute(tx: Tx, intent_ids: Iterable[str]) -> set[str]:
-    """Those of them that are to be carried out now.
+def execute(tx: Tx, asked: Mapping[MessageId, IntentId]) -> set[MessageId]:
+    """The messages whose intents are to be carried out now.
 
     They are approved, their plan is active, and no kill switch stands in the way.
     """
-    asked: tuple[object, ...] = (encode(sorted(set(intent_ids))), tx.tenant_id)
-    rows = tx.rows(_EXECUTE, (*asked, tx.now) if tx.engine == "sqlite" else asked)
-    return {str(row[0]) for row in rows}
+    told = encode([{"k": intent_id, "m": id} for id, intent_id in sorted(asked.items())])
+    given: tuple[object, ...] = (told, tx.tenant_id)
+    rows = tx.rows(_EXECUTE, (*given, tx.now) if tx.engine == "sqlite" else given)
+    return {MessageId(row[0]) for row in rows}
 
 
 def of_plan(tx: Tx, plan_id: str) -> list[Intent]:

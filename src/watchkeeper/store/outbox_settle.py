@@ -243,8 +243,12 @@ def renew(
     missing = [m for m, _ in held if m.id not in renewed]
     if not missing:
         return renewed, set()
-    still = _ids(session.rows(_STILL_HELD, (encode([_held(m) for m in missing]),)))
-    return renewed, {m.id for m in missing} - still
+    return renewed, {m.id for m in missing} - still_held(session, missing)
+
+
+def still_held(session: Session, messages: Sequence[Message]) -> set[MessageId]:
+    """Those of them that nobody has claimed since."""
+    return _ids(session.rows(_STILL_HELD, (encode([_held(m) for m in messages]),)))
 
 
 _FIND = Statement(

@@ -61,10 +61,7 @@ started as (
     and l.kind = 'STEP_STARTED'),
 approved as (
     select cast(l.data ->> 'intent_id' as text) as intent_id from ledger l
-    where l.{_OWN} and l.seq > (select after_seq from given) and l.kind = 'INTENT_APPROVED'),
-asked as (
-    select cast(o.payload -> 'detail' ->> 'intent_id' as text) as intent_id from outbox o
-    where o.{_OWN} and o.topic = 'action.requested' and o.done_at is null)
+    where l.{_OWN} and l.seq > (select after_seq from given) and l.kind = 'INTENT_APPROVED')
 """
 
 ACT_QUESTIONS = (
@@ -85,7 +82,8 @@ ACT_QUESTIONS = (
         where m.result <> k.status
         or (m.before is null and m.kind <> 'PLAN_CREATED'
             and (select after_seq from given) = 0)
-        or (m.before is not null and w.before is null)""",
+        or (m.before is not null and w.before is null
+            and not (m.kind = 'PLAN_APPROVED' and m.before = m.result))""",
     ),
     Question(
         "plan_is_where_the_ledger_says",
@@ -225,12 +223,13 @@ ACT_QUESTIONS = (
     ),
     Question(
         "an_approved_action_is_on_its_way",
-        "an approved attempt of an active plan has a message that has not ended",
+        "an approved attempt of an active plan that has not expired has a message under way",
         ("plan_id", "intent_id"),
         f"""select i.plan_id, i.intent_id from intents i join plans p
             on p.tenant_id = i.tenant_id and p.plan_id = i.plan_id and p.status = 'ACTIVE'
-        left join asked a on a.intent_id = cast(i.intent_id as text)
-        where i.{_OWN} and i.state = 'APPROVED' and a.intent_id is null""",
+        where i.{_OWN} and i.state = 'APPROVED' and p.expires_at > (select now from given)
+        and not exists (select 1 from outbox o where o.tenant_id = i.tenant_id
+            and o.id = i.message_id and o.topic = 'action.requested' and o.done_at is null)""",
     ),
     Question(
         "autonomy_is_counted",

@@ -117,6 +117,7 @@ intents = Table(  # one for each attempt: an attempt is what an intent asks for
     Column("ended_at", Instant),
     Column("detail", Text),
     Column("is_late", Boolean, nullable=False, server_default=text("false")),
+    Column("message_id", identifier()),  # that asks for it; no other message begins with it
     CheckConstraint(_one_of("state", IntentState), name="intent_state_is_known"),
     CheckConstraint(
         f"({_one_of('state', OPEN)}) = (ended_at IS NULL)", name="an_ended_intent_has_an_end"

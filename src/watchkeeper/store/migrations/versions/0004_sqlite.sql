@@ -35,6 +35,7 @@ CREATE TABLE intents (
     ended_at BIGINT,
     detail TEXT,
     is_late BOOLEAN DEFAULT false NOT NULL,
+    message_id VARCHAR(36),
     PRIMARY KEY (tenant_id, intent_id),
     CONSTRAINT intent_state_is_known CHECK (state IN ('APPROVED', 'CANCELLED', 'EXECUTING', 'FAILED', 'PENDING_APPROVAL', 'REJECTED', 'SUCCEEDED')),
     CONSTRAINT an_ended_intent_has_an_end CHECK ((state IN ('APPROVED', 'EXECUTING', 'PENDING_APPROVAL')) = (ended_at IS NULL)),
