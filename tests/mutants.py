@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.mutants_of_pull_doors import PULL_DOORS
+from tests.mutants_of_plans import PLANS
 from tests.mutants_of_pulls import PULLS
 from tests.mutants_of_turns import TURNS
 
@@ -325,7 +326,7 @@ MUTANTS = [
         f"{NEWS}::test_a_deferral_is_told_where_somebody_listens[sqlite-all-True]",
     ),
 ]
-MUTANTS += [Mutant(*one) for one in (*TURNS, *PULL_DOORS, *PULLS)]
+MUTANTS += [Mutant(*one) for one in (*TURNS, *PULL_DOORS, *PULLS, *PLANS)]
 
 
 def survives(mutant: Mutant) -> bool:

@@ -215,6 +215,26 @@ def test_who_falls_silent_is_not_called_again(one, place: Place, clock: Clock) -
 
 
 @pytest.mark.req("A-09")
+def test_of_those_that_fell_silent_one_is_tried_at_a_time(one, place, clock: Clock) -> None:
+    """The one that kills its process takes its neighbours with it once, and not again."""
+    made = [one.active(account, [MEET]) for account in ("a", "b", "c")]
+    one.start(*one.claim())
+    clock.advance(61)
+    assert one.start(*one.claim()) == {}
+    assert {one.steps(plan_id)[0] for plan_id in made} == {"FAILED"}
+    clock.advance(60)
+    one.cycle()
+    fresh = one.active("d", [MEET])
+    begun = one.start(*one.claim())
+    assert len(begun) == 2
+    assert sum(action.plan_id in made for action in begun.values()) == 1
+    assert fresh in {action.plan_id for action in begun.values()}
+    assert one.claim() == [], "the others are left alone for a moment"
+    clock.advance(1)
+    assert len(one.start(*one.claim())) == 1
+
+
+@pytest.mark.req("A-09")
 def test_a_worker_that_stops_before_the_call_gives_it_back(one, place: Place) -> None:
     plan_id = one.active(steps=[MEET])
     [message] = one.claim()

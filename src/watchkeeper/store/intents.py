@@ -66,14 +66,16 @@ _READ = Statement(
     where intent_id in (select value from json_each(?)) and tenant_id = ?""",
 )
 _EXECUTE = Statement(
-    # The plan is asked for here, at the last moment before the call.
+    # The plan is asked for here, at the last moment before the call. What is compared is what
+    # was read by the key, for a condition on the row itself would bring another index to mind.
     """update intents i set state = 'EXECUTING', executing_at = n.at
     from (select %s::bigint) n (at), jsonb_to_recordset(%s::jsonb) as v (k uuid, m uuid), lateral (
-        select o.ctid from intents o join plans p on p.tenant_id = o.tenant_id
-            and p.plan_id = o.plan_id and p.status = 'ACTIVE' and p.expires_at > n.at
-        where o.tenant_id = %s and o.intent_id >= v.k and o.intent_id <= v.k
-        order by o.intent_id limit 1) at
-    where i.ctid = at.ctid and i.state = 'APPROVED' and not i.is_late and i.message_id = v.m
+        select ctid, * from intents where tenant_id = %s
+        and intent_id >= v.k and intent_id <= v.k order by intent_id limit 1) o
+    where i.ctid = o.ctid and o.state = 'APPROVED' and not o.is_late and o.message_id = v.m and (
+        select p.status = 'ACTIVE' and p.expires_at > n.at from plans p
+        where p.tenant_id = o.tenant_id and p.plan_id >= o.plan_id and p.plan_id <= o.plan_id
+        order by p.plan_id limit 1)
     returning i.message_id""",
     """update intents set state = 'EXECUTING', executing_at = ?1
     from json_each(?2) v where intents.tenant_id = ?3 and intents.intent_id = v.value ->> 'k'
