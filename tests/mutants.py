@@ -12,8 +12,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.mutants_of_pull_doors import PULL_DOORS
 from tests.mutants_of_plans import PLANS
+from tests.mutants_of_pull_doors import PULL_DOORS
 from tests.mutants_of_pulls import PULLS
 from tests.mutants_of_turns import TURNS
 

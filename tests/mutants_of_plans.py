@@ -93,8 +93,8 @@ PLANS = [
     ),
     (
         "moves/steps.py",
-        "    return case.plan.status is not PlanStatus.PAUSED or intent.state is IntentState.EXECUTING\n",
-        "    return True\n",
+        "case.plan.status is not PlanStatus.PAUSED or intent.state is IntentState.EXECUTING",
+        "True",
         f"{STEPS}::test_while_paused_nobody_is_late_with_an_answer[sqlite]",
     ),
     (
@@ -129,14 +129,14 @@ PLANS = [
     ),
     (
         "actions/run_actions.py",
-        "        if steps.is_told(intent, ending):  # a COMMIT that was in doubt\n            continue\n",
-        "",
+        "if steps.is_told(intent, ending):",
+        "if False:",
         f"{ACTIONS}/test_plans_lost_commit.py::test_the_end_of_an_action",
     ),
     (
         "actions/plans.py",
-        "                if answers and ledger.by_ids(tx, [mark]):\n                    return answers[-1]\n",
-        "",
+        "if answers and ledger.by_ids(tx, [mark]):",
+        "if False:",
         f"{ACTIONS}/test_plans_lost_commit.py::test_a_plan_is_made_once",
     ),
     (
