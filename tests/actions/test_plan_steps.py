@@ -22,12 +22,13 @@ from tests.carrying import (
 )
 from tests.databases import START, Clock, Place
 from watchkeeper.act_results import Action, Outcome
+from watchkeeper.actions.run_actions import start_actions
 from watchkeeper.actions.settle_attempts import bury
 from watchkeeper.core.delivery import Dead, DeadReason
 from watchkeeper.core.sinks import UNHANDLED_US
 from watchkeeper.core.time import DAY, MINUTE, from_datetime
 from watchkeeper.errors import Conflict, NotFound
-from watchkeeper.handlers.registry import NotStarted
+from watchkeeper.handlers.registry import Ended, NotStarted
 
 ASK = '[autonomy]\nmode = "approve_each"\n'
 
@@ -315,6 +316,24 @@ def test_an_attempt_that_waited_through_a_long_pause_is_begun_after_it(one, cloc
     one.drain()
     assert one.status(plan_id) == "COMPLETED"
     assert reasons(place, plan_id) == []
+
+
+@pytest.mark.req("A-09", "A-10")
+def test_a_receiver_outside_may_be_sent_it_again_until_nobody_wants_it(one, clock: Clock) -> None:
+    """It is EXECUTING from before it is sent until its outcome is reported."""
+    plan_id = one.active(steps=[MEET])
+    [message] = one.claim()
+    [sent] = start_actions(one.db, [message], None).values()
+    assert one.intents.get(sent.intent_id).status == "EXECUTING"
+    clock.advance(61)
+    [again] = one.claim()
+    assert again.attempt == 2
+    assert start_actions(one.db, [again], None) == {again.id: sent}
+    one.plans.abort(plan_id, by="ann")
+    clock.advance(61)
+    [last] = one.claim()
+    [told] = start_actions(one.db, [last], None).values()
+    assert isinstance(told, Ended), "it is not sent any more"
 
 
 # -- who says yes ----------------------------------------------------------------------------------
