@@ -225,7 +225,8 @@ def sound(place: Any, *, slack_us: int = 0) -> None:
     assert len(active) == len(set(active)), "one active plan for an account and a type"
     for plan_id, status, *_, due_at, expires_at, _tenant in plans:
         id = str(plan_id)
-        _plan_is_sound(PlanStatus(status), due_at, expires_at, told[id])
+        last = expires_at if now is None else max(expires_at, now)
+        _plan_is_sound(PlanStatus(status), due_at, last, told[id])
         _steps_are_sound(PlanStatus(status), steps[id], intents[id], told[id])
         for _, _, state, is_late, message_id, _ in intents[id]:
             is_wanted = status == "ACTIVE" and (now is None or now < expires_at)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.mutants_of_plan_doors import PLAN_DOORS
+from tests.mutants_of_plans import PLANS
 from tests.mutants_of_pull_doors import PULL_DOORS
 from tests.mutants_of_pulls import PULLS
 from tests.mutants_of_replay import REPLAYS
@@ -360,7 +361,7 @@ MUTANTS = [
         f"{NEWS}::test_a_deferral_is_told_where_somebody_listens[sqlite-all-True]",
     ),
 ]
-OTHERS = (*TURNS, *PULL_DOORS, *PULLS, *PLAN_DOORS, *REPORTING, *TRUST, *REPLAYS)
+OTHERS = (*TURNS, *PULL_DOORS, *PULLS, *PLANS, *PLAN_DOORS, *REPORTING, *TRUST, *REPLAYS)
 MUTANTS += [Mutant(*one) for one in OTHERS]
 
 

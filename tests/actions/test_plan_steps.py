@@ -22,12 +22,13 @@ from tests.carrying import (
 )
 from tests.databases import START, Clock, Place
 from watchkeeper.act_results import Action, Outcome
+from watchkeeper.actions.run_actions import start_actions
 from watchkeeper.actions.settle_attempts import bury
 from watchkeeper.core.delivery import Dead, DeadReason
 from watchkeeper.core.sinks import UNHANDLED_US
 from watchkeeper.core.time import DAY, MINUTE, from_datetime
 from watchkeeper.errors import Conflict, NotFound
-from watchkeeper.handlers.registry import NotStarted
+from watchkeeper.handlers.registry import Ended, NotStarted
 
 ASK = '[autonomy]\nmode = "approve_each"\n'
 
@@ -215,6 +216,26 @@ def test_who_falls_silent_is_not_called_again(one, place: Place, clock: Clock) -
 
 
 @pytest.mark.req("A-09")
+def test_of_those_that_fell_silent_one_is_tried_at_a_time(one, place, clock: Clock) -> None:
+    """The one that kills its process takes its neighbours with it once, and not again."""
+    made = [one.active(account, [MEET]) for account in ("a", "b", "c")]
+    one.start(*one.claim())
+    clock.advance(61)
+    assert one.start(*one.claim()) == {}
+    assert {one.steps(plan_id)[0] for plan_id in made} == {"FAILED"}
+    clock.advance(60)
+    one.cycle()
+    fresh = one.active("d", [MEET])
+    begun = one.start(*one.claim())
+    assert len(begun) == 2
+    assert sum(action.plan_id in made for action in begun.values()) == 1
+    assert fresh in {action.plan_id for action in begun.values()}
+    assert one.claim() == [], "the others are left alone for a moment"
+    clock.advance(1)
+    assert len(one.start(*one.claim())) == 1
+
+
+@pytest.mark.req("A-09")
 def test_a_worker_that_stops_before_the_call_gives_it_back(one, place: Place) -> None:
     plan_id = one.active(steps=[MEET])
     [message] = one.claim()
@@ -295,6 +316,24 @@ def test_an_attempt_that_waited_through_a_long_pause_is_begun_after_it(one, cloc
     one.drain()
     assert one.status(plan_id) == "COMPLETED"
     assert reasons(place, plan_id) == []
+
+
+@pytest.mark.req("A-09", "A-10")
+def test_a_receiver_outside_may_be_sent_it_again_until_nobody_wants_it(one, clock: Clock) -> None:
+    """It is EXECUTING from before it is sent until its outcome is reported."""
+    plan_id = one.active(steps=[MEET])
+    [message] = one.claim()
+    [sent] = start_actions(one.db, [message], None).values()
+    assert one.intents.get(sent.intent_id).status == "EXECUTING"
+    clock.advance(61)
+    [again] = one.claim()
+    assert again.attempt == 2
+    assert start_actions(one.db, [again], None) == {again.id: sent}
+    one.plans.abort(plan_id, by="ann")
+    clock.advance(61)
+    [last] = one.claim()
+    [told] = start_actions(one.db, [last], None).values()
+    assert isinstance(told, Ended), "it is not sent any more"
 
 
 # -- who says yes ----------------------------------------------------------------------------------

@@ -46,7 +46,8 @@ def test_what_is_shipped() -> None:
         "PREP_RENEWAL_BRIEF": 2,
         "ESCALATE_SUPPORT_RISK": 3,
     }
-    assert not (kind.needs_person or kind.approved_by_policy)
+    assert not kind.needs_person
+    assert not kind.approved_by_policy
     assert kind.skipped_counts
     assert shipped.autonomy == Autonomy(
         mode=Mode.APPROVE_EACH,

@@ -19,6 +19,7 @@ from watchkeeper.core.delivery import Dead, DeadReason, Delivered, Reject, Retry
 from watchkeeper.core.ids import IntentId, MessageId, PlanId, TenantId
 from watchkeeper.core.plans import Intent, IntentState, Reason
 from watchkeeper.core.sinks import UNHANDLED, UNHANDLED_US
+from watchkeeper.core.time import SECOND
 from watchkeeper.handlers.registry import Ended, Follow, NotStarted, Parked, Registry
 from watchkeeper.moves import steps
 from watchkeeper.moves.lose_messages import Lost
@@ -38,6 +39,8 @@ from watchkeeper.store.leases import Message
 from watchkeeper.store.transaction import Tx
 
 M = TypeVar("M")
+SUSPECT_US = SECOND
+"""So long others wait that are suspected of killing the process, while one is tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +56,24 @@ def start_actions(
     """Mark intents EXECUTING and say what their handler is told, or that it is not called.
 
     Those of an action that is not `known` in this process wait, visibly; None is a receiver
-    outside, which takes them all and may be sent one again.
+    outside, which takes them all and may be sent one again. Of those whose last attempt fell
+    silent one is begun with at a time: the one that kills its process must not take its
+    neighbours with it again and again.
     """
     told: dict[MessageId, Any] = {}
     details = {m.id: loads(m.payload)["detail"] for m in messages}
-    mine = []
+    mine: list[Message] = []
+    has_suspect = False
     for m in messages:
-        if known is not None and details[m.id]["action_type"] not in known:
+        detail = details[m.id]
+        is_suspect = known is not None and "is_suspect" in detail
+        if known is not None and detail["action_type"] not in known:
             told[m.id] = Ended(m, None, Parked(UNHANDLED_US, UNHANDLED))
+        elif is_suspect and has_suspect:
+            told[m.id] = Ended(m, None, Parked(SUSPECT_US))
         else:
             mine.append(m)
+            has_suspect |= is_suspect
     for tenant_id, those in _by_tenant(mine, lambda m: m.tenant_id).items():
         with db.batch(tenant_id) as tx:
             waiting = tenants.send_lock(tx)

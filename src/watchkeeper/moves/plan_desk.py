@@ -15,7 +15,7 @@ from watchkeeper.core.envelope import PLAN_CHANGED, SOURCE
 from watchkeeper.core.ids import MessageId, PlanId, Token
 from watchkeeper.core.ledger import Entry, Kind, Stage
 from watchkeeper.core.plan_types import PlanType
-from watchkeeper.core.plans import OPEN, Intent, IntentState, Plan, PlanStatus, Step
+from watchkeeper.core.plans import OPEN, Intent, IntentState, Plan, PlanStatus, Reason, Step
 from watchkeeper.core.policy import TenantRules
 from watchkeeper.core.time import Instant, day_of, to_iso
 from watchkeeper.errors import Conflict
@@ -202,6 +202,8 @@ class Desk:
         }
         if case.plan.correlation_id is not None:
             detail["correlation_id"] = case.plan.correlation_id
+        if case.steps[intent.step_id].reason == Reason.OUTCOME_UNKNOWN:
+            detail["is_suspect"] = True  # it may be what killed the process of its last attempt
         payload = {"detail": detail, "detail-type": "ACTION_REQUESTED", "source": SOURCE}
         id = MessageId(new_id())
         message = NewMessage(ACTION_REQUESTED, encode(payload), id=id)

@@ -176,7 +176,9 @@ def _start(desk: Desk, case: Case, step: Step, attempt: int) -> None:
         used_today=used,
     )
     desk.counts["steps_started"] += 1
-    started = step._replace(attempts=attempt, retry_at=None, reason=None)
+    is_suspect = step.reason == Reason.OUTCOME_UNKNOWN  # told to whoever carries it out
+    reason = step.reason if is_suspect else None
+    started = step._replace(attempts=attempt, retry_at=None, reason=reason)
     match judged.approval:
         case Approval.AUTO_EXECUTE:
             desk.put_step(case, started._replace(status=StepStatus.AUTO_EXECUTED))

@@ -69,15 +69,18 @@ _READ = Statement(
 _KILLED = """(select 1 from kill_switches k where k.tenant_id in ({i}.tenant_id, '_system')
         and (k.scope in ('all', 'tenant') or k.scope = 'action' and k.id = {i}.action_type))"""
 _EXECUTE = Statement(
-    # The plan and the kill switches are asked for here, at the last moment before the call.
+    # The plan and the kill switches are asked for here, at the last moment before the call. What
+    # is compared is what was read by the key, for a condition on the row itself would bring
+    # another index to mind.
     f"""update intents i set state = 'EXECUTING', executing_at = n.at
     from (select {NOW_SQL}) n (at), jsonb_to_recordset(%s::jsonb) as v (k uuid, m uuid), lateral (
-        select o.ctid from intents o join plans p on p.tenant_id = o.tenant_id
-            and p.plan_id = o.plan_id and p.status = 'ACTIVE' and p.expires_at > n.at
-        where o.tenant_id = %s and o.intent_id >= v.k and o.intent_id <= v.k
-        order by o.intent_id limit 1) at
-    where i.ctid = at.ctid and i.state = 'APPROVED' and not i.is_late and i.message_id = v.m
-        and not exists {_KILLED.format(i="i")} returning i.message_id""",
+        select ctid, * from intents where tenant_id = %s
+        and intent_id >= v.k and intent_id <= v.k order by intent_id limit 1) o
+    where i.ctid = o.ctid and o.state = 'APPROVED' and not o.is_late and o.message_id = v.m and (
+        select p.status = 'ACTIVE' and p.expires_at > n.at from plans p
+        where p.tenant_id = o.tenant_id and p.plan_id >= o.plan_id and p.plan_id <= o.plan_id
+        order by p.plan_id limit 1)
+    and not exists {_KILLED.format(i="o")} returning i.message_id""",
     f"""update intents set state = 'EXECUTING', executing_at = ?3
     from json_each(?1) v where intents.tenant_id = ?2 and intents.intent_id = v.value ->> 'k'
     and intents.message_id = v.value ->> 'm' and state = 'APPROVED' and not is_late

@@ -12,6 +12,10 @@ from watchkeeper.store.json import encode, loads
 from watchkeeper.store.statement import Statement, same
 from watchkeeper.store.transaction import Row, Session, Tx
 
+WOKEN_MAX = 1_000
+OPEN_MAX = 10_000
+"""More than there can be. A bound and an order leave the planner no other index."""
+
 _PLAN = ", ".join(Plan._fields)
 _STEP = Step._fields
 _INTENT = Intent._fields
@@ -21,8 +25,9 @@ _PARTS = Statement(
     f"""(select json_agg(json_build_array({_STEP_ARRAY}) order by s.position)
         from plan_steps s where s.tenant_id = p.tenant_id and s.plan_id = p.plan_id)::text,
     (select json_agg(json_build_array({", ".join(f"i.{name}" for name in _INTENT)}))
-        from intents i where i.tenant_id = p.tenant_id and i.plan_id = p.plan_id
-        and {_OPEN})::text""",
+        from (select * from intents i where i.tenant_id = p.tenant_id and i.plan_id >= p.plan_id
+            and i.plan_id <= p.plan_id and {_OPEN}
+            order by i.plan_id, i.step_id, i.attempt limit {OPEN_MAX}) i)::text""",
     f"""(select json_group_array(json(parts)) from (
         select json_array({_STEP_ARRAY.replace("::text", "")}) as parts from plan_steps s
         where s.tenant_id = p.tenant_id and s.plan_id = p.plan_id order by s.position)),
@@ -85,8 +90,10 @@ _SAVE = Statement(
 _STEP_STATE = ("status", "attempts", "spared", "retry_at", "reason")
 _SAVE_STEPS = Statement(
     f"""update plan_steps s set {", ".join(f"{name} = v.{name}" for name in _STEP_STATE)}
-    from jsonb_to_recordset(%s::jsonb) as v (p uuid, k text, {_typed(_STEP_STATE)})
-    where s.tenant_id = %s and s.plan_id = v.p and s.step_id = v.k""",
+    from jsonb_to_recordset(%s::jsonb) as v (p uuid, k text, {_typed(_STEP_STATE)}), lateral (
+        select ctid from plan_steps where tenant_id = %s and plan_id >= v.p and plan_id <= v.p
+        and step_id >= v.k and step_id <= v.k order by plan_id, step_id limit 1) at
+    where s.ctid = at.ctid""",
     f"""update plan_steps set {", ".join(f"{name} = ?" for name in _STEP_STATE)}
     where plan_id = ? and step_id = ? and tenant_id = ?""",
 )
@@ -117,10 +124,14 @@ _ACTIVE_OF = Statement(
         and p.plan_type = v.value ->> 't' and p.status = 'ACTIVE'""",
 )
 _WAKE = Statement(
-    """update plans p set due_at = %s from jsonb_to_recordset(%s::jsonb) as v (a text, t text)
-    where p.tenant_id = %s and p.account_id = v.a and p.plan_type = v.t
-        and p.status = 'APPROVED' and p.due_at > %s""",
-    """update plans set due_at = ?1 where tenant_id = ?3 and status = 'APPROVED' and due_at > ?4
+    f"""update plans p set due_at = n.at
+    from (select %s::bigint) n (at), jsonb_to_recordset(%s::jsonb) as v (a text, t text), lateral (
+        select ctid from plans where tenant_id = %s
+        and account_id >= v.a and account_id <= v.a and plan_type = v.t
+        and status = 'APPROVED' and due_at > n.at
+        order by account_id, plan_id limit {WOKEN_MAX}) at
+    where p.ctid = at.ctid""",
+    """update plans set due_at = ?1 where tenant_id = ?3 and status = 'APPROVED' and due_at > ?1
     and (account_id, plan_type) in (select value ->> 'a', value ->> 't' from json_each(?2))""",
 )
 _CYCLE = same("select due_at from plan_cycles where tenant_id = %s")
@@ -232,7 +243,7 @@ def active_of(tx: Tx, pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str],
 def wake(tx: Tx, pairs: Iterable[tuple[str, str]]) -> None:
     """Plans that were held back by an active one of these are looked at now."""
     asked = encode([{"a": account_id, "t": kind} for account_id, kind in sorted(set(pairs))])
-    tx.run(_WAKE, (tx.now, asked, tx.tenant_id, tx.now))
+    tx.run(_WAKE, (tx.now, asked, tx.tenant_id))
 
 
 def cycle_at(tx: Tx) -> Instant | None:
