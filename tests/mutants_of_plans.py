@@ -51,8 +51,8 @@ PLANS = [
     ),
     (
         "moves/plan_desk.py",
-        "return self._used + self._auto",
-        "return self._used",
+        "return self.context.used_today + self._auto",
+        "return self.context.used_today",
         f"{STEPS}::test_the_autonomy_of_a_day_is_used_up_exactly[sqlite]",
     ),
     (
@@ -105,14 +105,14 @@ PLANS = [
     ),
     (
         "actions/run_actions.py",
-        "    return intent.message_id == m.id\n",
-        "    return True\n",
+        "intent.is_late or intent.message_id != message.id:",
+        "intent.is_late:",
         f"{STEPS}::test_paused_and_resumed_before_its_message_comes_it_is_called_once[sqlite]",
     ),
     (
         "actions/run_actions.py",
-        "        elif m.id not in held or not _is_begun",
-        "        elif not _is_begun",
+        "found.get(ids[m.id]) if m.id in held else None",
+        "found.get(ids[m.id])",
         f"{RACES}::test_one_that_was_paused_beyond_its_lease_in_every_order[sqlite]",
     ),
     (
@@ -159,7 +159,7 @@ PLANS = [
     ),
     (
         "store/intents.py",
-        "and p.plan_id = intents.plan_id and p.status = 'ACTIVE' and p.expires_at > ?1)",
+        "and p.plan_id = intents.plan_id and p.status = 'ACTIVE' and p.expires_at > ?3)",
         "and p.plan_id = intents.plan_id and p.status = 'ACTIVE')",
         f"{STEPS}::test_nothing_is_begun_for_a_plan_that_is_not_active[sqlite]",
     ),
