@@ -65,7 +65,7 @@ PLANS = [
         "moves/plans.py",
         "        if case.plan.status is PlanStatus.ACTIVE\n    }\n",
         "        if False\n    }\n",
-        f"{CYCLE}::test_no_plan_waits_for_longer_than_its_turn",
+        f"{CYCLE}::test_also_when_both_come_in_one_cycle_with_others_between[sqlite]",
     ),
     (
         "moves/plans.py",
@@ -167,7 +167,7 @@ PLANS = [
         "store/plans.py",
         " and due_at <= %s order by due_at limit %s",
         " and due_at <= %s order by due_at desc limit %s",
-        f"{CYCLE}::test_no_plan_waits_for_longer_than_its_turn",
+        f"{CYCLE}::test_who_has_waited_longest_comes_first_though_others_keep_coming[sqlite]",
     ),
     (
         "store/plans.py",

@@ -211,6 +211,20 @@ def test_of_two_of_an_account_one_is_active_and_the_other_follows(one, place: Pl
     assert one.status(waiting) == "COMPLETED", "it was woken at once, and carried out"
 
 
+@pytest.mark.req("A-03", "A-11")
+def test_also_when_both_come_in_one_cycle_with_others_between(one, place, clock: Clock) -> None:
+    """The first is not written yet when the second is considered."""
+    policy(one, "[plans]\nper_cycle_max = 2\n")
+    one.active("zoe")
+    made = []
+    for account in ("zoe", "ann", "ann"):
+        clock.advance(1)
+        made.append(one.approved(account))
+    assert one.cycle()["activated"] == 1
+    assert [one.status(plan_id) for plan_id in made] == ["APPROVED", "ACTIVE", "APPROVED"]
+    assert held(place, made[2]) == ["CONFLICT_ACTIVE_PLAN"]
+
+
 @pytest.mark.req("A-03")
 @pytest.mark.parametrize("end", ["complete", "abort", "expire", "pause"])
 def test_whatever_ends_the_active_one_wakes_the_next(one, clock: Clock, end: str) -> None:
@@ -263,6 +277,19 @@ def test_the_rest_follow_at_once_without_being_asked(one: Orchestrator) -> None:
     made = [one.approved(f"a{n}", [MEET]) for n in range(9)]
     one.drain()
     assert {one.status(plan_id) for plan_id in made} == {"COMPLETED"}
+
+
+@pytest.mark.req("A-11")
+def test_who_has_waited_longest_comes_first_though_others_keep_coming(one, clock: Clock) -> None:
+    policy(one, "[plans]\nper_cycle_max = 1\n")
+    made = []
+    for n in range(5):
+        for name in "xy":
+            clock.advance(1)
+            made.append(one.approved(f"{name}{n}"))
+        one.cycle()
+        assert [one.status(plan_id) for plan_id in made].count("ACTIVE") == n + 1
+        assert {one.status(plan_id) for plan_id in made[: n + 1]} == {"ACTIVE"}
 
 
 @pytest.mark.req("A-11")
@@ -328,8 +355,10 @@ def test_no_plan_waits_for_longer_than_its_turn(databases: Databases, most, bloc
 @pytest.mark.req("A-11")
 def test_a_cycle_out_of_turn_leaves_one_planned(one: Orchestrator, place: Place) -> None:
     one.active()
+    one.later()
     one.drain()
     before = messages(place, CYCLE)
+    assert len(before) == 1
     for _ in range(5):
         one.cycle()
     assert messages(place, CYCLE) == before
