@@ -63,12 +63,13 @@ def start_actions(
     told: dict[MessageId, Any] = {}
     details = {m.id: loads(m.payload)["detail"] for m in messages}
     mine: list[Message] = []
+    others: list[Message] = []
     has_suspect = False
     for m in messages:
         detail = details[m.id]
         is_suspect = known is not None and "is_suspect" in detail
         if known is not None and detail["action_type"] not in known:
-            told[m.id] = Ended(m, None, Parked(UNHANDLED_US, UNHANDLED))
+            others.append(m)
         elif is_suspect and has_suspect:
             told[m.id] = Ended(m, None, Parked(SUSPECT_US))
         else:
@@ -79,6 +80,26 @@ def start_actions(
             waiting = tenants.send_lock(tx)
             told |= _start(tx, those, details, is_outside=known is None)
             tenants.locked(tx, waiting)
+    for tenant_id, those in _by_tenant(others, lambda m: m.tenant_id).items():
+        told |= _unknown(db, tenant_id, those, details)
+    return told
+
+
+def _unknown(
+    db: Database, tenant_id: TenantId, messages: Sequence[Message], details: Mapping[MessageId, Any]
+) -> dict[MessageId, Any]:
+    """Nobody here carries these out: they wait for somebody who does, while they are wanted."""
+    ids = {m.id: IntentId(details[m.id]["intent_id"]) for m in messages}
+    with db.read(tenant_id) as tx:
+        found = intents.read(tx, ids.values())
+    told: dict[MessageId, Any] = {}
+    for m in messages:
+        intent = found.get(ids[m.id])
+        is_wanted = intent is not None and intent.ended_at is None and intent.message_id == m.id
+        if is_wanted:
+            told[m.id] = Ended(m, None, Parked(UNHANDLED_US, UNHANDLED))
+        else:
+            told[m.id] = Ended(m, NotCalled(is_unknown=False), Delivered())
     return told
 
 
