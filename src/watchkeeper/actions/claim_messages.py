@@ -6,9 +6,9 @@ of them; treat it as one word.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 
+from watchkeeper import ids
 from watchkeeper.actions.deliver_messages import exchange
 from watchkeeper.actions.settle_attempts import Draw, bury_exhausted, settle_attempts
 from watchkeeper.core import delivery
@@ -47,7 +47,7 @@ def nack(
     *,
     after_seconds: float | None = None,
     is_hopeless: bool = False,
-    draw: Draw = random.random,
+    draw: Draw = ids.draw,
 ) -> None:
     """Failed: later again, or dead when hopeless or out of attempts. Raises LeaseLost."""
     result = delivery.Reject(error) if is_hopeless else delivery.Retry(error, after_seconds)
@@ -70,7 +70,7 @@ def renew(db: Database, registry: Registry, message_id: MessageId, token: Token)
         raise LeaseLost(message_id)
 
 
-def _settle(db: Database, registry: Registry, ended: Ended, draw: Draw = random.random) -> None:
+def _settle(db: Database, registry: Registry, ended: Ended, draw: Draw = ids.draw) -> None:
     if not settle_attempts(db, registry, [ended], draw):
         raise LeaseLost(ended.message.id)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import attrgetter
 
@@ -35,12 +35,21 @@ _log = logging.getLogger("watchkeeper.dispatch")
 class Dispatcher:
     """One thread steps and owns everything here; `counts` may be read by anybody."""
 
-    def __init__(self, db: Database, registry: Registry, *, batch_max: int = BATCH_MAX) -> None:
+    def __init__(
+        self,
+        db: Database,
+        registry: Registry,
+        *,
+        batch_max: int = BATCH_MAX,
+        crew: type[Crew] = Crew,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.db = db
         self.registry = registry
         self.batch_max = batch_max
         self.counts: Counter[str] = Counter()
-        self.leases = Leases()
+        self.leases = Leases(clock)
+        self._make_crew = crew
         self._crews: dict[tuple[str, str], Crew] = {}
         self._loop = LoopThread()
         self.outside = Outside(db, registry, self._loop, may_start=self.leases.may_start)
@@ -56,7 +65,7 @@ class Dispatcher:
         self.outside.look()
         plain, own = self._taken()
         queues = self._queues() if claiming else []
-        since = time.monotonic()
+        since = self.leases.clock()
         try:
             found = exchange(self.db, [one.message for one in plain], queues, self._begin)
         except BaseException:
@@ -166,7 +175,7 @@ class Dispatcher:
     def _crew(self, topic: Topic) -> Crew:
         crew = self._crews.get((topic.namespace, topic.name))
         if crew is None or crew.topic is not topic:
-            crew = Crew(
+            crew = self._make_crew(
                 topic,
                 self.db,
                 self._loop,
