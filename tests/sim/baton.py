@@ -21,6 +21,9 @@ STEP_US = 1_000
 
 STEPS_MAX = 60_000
 LOOK_SECONDS = 0.002
+SURE_LOOKS = 3
+"""A lock may be another's for a moment, while those who waited for it line up again."""
+
 THREAD_ENDS_SECONDS = 30.0
 
 
@@ -48,7 +51,17 @@ class Process:
 class Strand:
     """One thread of a process."""
 
-    __slots__ = ("blocked", "gate", "in_db", "pid", "process", "returned", "thread", "wake_at")
+    __slots__ = (
+        "blocked",
+        "blockers",
+        "gate",
+        "in_db",
+        "pid",
+        "process",
+        "returned",
+        "thread",
+        "wake_at",
+    )
 
     def __init__(self, process: Process, wake_at: int) -> None:
         self.process = process
@@ -59,6 +72,7 @@ class Strand:
         self.blocked = False  # and the database waits for another strand
         self.returned = False  # but has its answer by now
         self.pid = 0
+        self.blockers: set[Process] = set()
 
 
 class Baton:
@@ -76,6 +90,8 @@ class Baton:
         self.errors: list[str] = []
         self.is_over = False  # everybody unwinds
         self.blocked_pids: Callable[[list[int]], set[int]] | None = None
+        self.blocking_pids: Callable[[int], list[int]] = lambda _pid: []
+        self._processes: dict[int, Process] = {}
         self.after_choice: Callable[[], None] = lambda: None
         self._mutex = threading.Lock()
         self._ended = threading.Semaphore(0)
@@ -160,6 +176,7 @@ class Baton:
         """A statement that may have to wait for another strand, which gets the baton then."""
         me = self.current
         assert me is not None
+        self._processes[pid] = me.process
         me.pid, me.in_db = pid, True
         try:
             return deed()
@@ -177,24 +194,28 @@ class Baton:
     def settle_blocked(self) -> None:
         """Locks were let go: whoever waited for them either has them now or waits again."""
         waiting = [one for one in self.strands if one.blocked and not one.returned]
-        while waiting:
+        still = 0
+        while waiting and still < SURE_LOOKS:
             assert self.blocked_pids is not None
             pids = self.blocked_pids([one.pid for one in waiting])
-            waiting = [one for one in waiting if one.pid not in pids and not one.returned]
-            if waiting:
-                time.sleep(0.0002)
+            waiting = [one for one in waiting if not one.returned]
+            still = still + 1 if all(one.pid in pids for one in waiting) else 0
+            time.sleep(0.0005)
 
     def _look(self) -> None:
         """From the main thread: the one that runs may wait for one that does not."""
         me = self.current
         if me is None or not me.in_db or me.blocked or self.blocked_pids is None:
             return
-        if me.pid not in self.blocked_pids([me.pid]):
-            return
+        for _ in range(SURE_LOOKS):
+            if me.pid not in self.blocked_pids([me.pid]):
+                return
         with self._mutex:
             if not me.in_db or self.current is not me:
                 return
             me.blocked = True
+        found = [self._processes.get(pid) for pid in self.blocking_pids(me.pid)]
+        me.blockers = {process for process in found if process is not None}
         self.trace.append(f"{me.process.id} WAITS")
         chosen = self._choose(me)
         assert chosen is not None
@@ -241,16 +262,30 @@ class Baton:
         return None
 
     def _ready(self) -> list[Strand]:
+        """Who can run. While one waits in the database, only those it waits for can.
+
+        Of several who wait for the same row PostgreSQL serves any first; of one, that one.
+        """
         now = self.now
         return [
             one
-            for one in self.strands
+            for one in self._allowed()
             if (one.returned or not one.blocked) and (one.wake_at <= now or self.is_over)
         ]
 
+    def _allowed(self) -> list[Strand]:
+        if self.blocked_pids is None:
+            return self.strands
+        wanted = [one.blockers for one in self.strands if one.blocked and not one.returned]
+        if not wanted:
+            return self.strands
+        holders = set.union(*wanted)
+        found = [one for one in self.strands if one.process in holders]
+        return found or self.strands
+
     def _wait(self) -> None:
         """Nobody can run now: time passes, or the database finds that all wait for each other."""
-        times = [one.wake_at for one in self.strands if not one.blocked]
+        times = [one.wake_at for one in self._allowed() if not one.blocked]
         if times:
             self.now = Instant(max(self.now, min(times)))
         else:

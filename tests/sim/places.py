@@ -218,5 +218,10 @@ class PostgresSite(Site):
         )
         return {pid for (pid,) in rows.fetchall()}
 
+    def blocking(self, pid: int) -> list[int]:
+        """For whom this session waits."""
+        [(pids,)] = self._conn.execute("select pg_blocking_pids(%s)", (pid,)).fetchall()
+        return list(pids)
+
     def close(self) -> None:
         self._conn.close()

@@ -43,7 +43,8 @@ _NEXT = (
     " from outbox where done_at is null"
 )
 
-logging.getLogger("watchkeeper").setLevel(logging.CRITICAL)
+for _name in ("watchkeeper", "sqlalchemy.pool"):
+    logging.getLogger(_name).setLevel(logging.CRITICAL)  # what fails here was meant to
 
 
 @dataclass
@@ -99,6 +100,7 @@ class World:
         try:
             if isinstance(self.site, PostgresSite):
                 self.baton.blocked_pids = self.site.blocked
+                self.baton.blocking_pids = self.site.blocking
             self._cast(self)
             self.baton.run()
         finally:

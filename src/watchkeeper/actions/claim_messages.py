@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from watchkeeper import ids
-from watchkeeper.actions.deliver_messages import exchange
+from watchkeeper.actions.deliver_messages import exchange, learn_rules
 from watchkeeper.actions.settle_attempts import Draw, bury_exhausted, settle_attempts
 from watchkeeper.core import delivery
 from watchkeeper.core.ids import MessageId, TenantId, Token
@@ -27,6 +27,7 @@ def claim(
     db: Database, registry: Registry, namespace: str, topic: str, limit: int
 ) -> Sequence[tuple[Message, Token]]:
     """Lease up to `limit` messages that are due, each with the token that ends the lease."""
+    learn_rules(db)
     queue = queue_for(namespace, topic, registry.rule_for(topic), min(limit, LIMIT_MAX))
     claimed = exchange(db, [], [queue]).claimed
     bury_exhausted(db, registry, claimed)

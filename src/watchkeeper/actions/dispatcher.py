@@ -13,7 +13,13 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import attrgetter
 
-from watchkeeper.actions.deliver_messages import Exchanged, exchange, finish, prepared
+from watchkeeper.actions.deliver_messages import (
+    Exchanged,
+    exchange,
+    finish,
+    learn_rules,
+    prepared,
+)
 from watchkeeper.actions.deliver_outside import Outside
 from watchkeeper.actions.settle_attempts import bury_exhausted
 from watchkeeper.core.time import SECOND
@@ -63,6 +69,7 @@ class Dispatcher:
         """
         before = self.counts.copy()
         self.outside.look()
+        learn_rules(self.db)
         plain, own = self._taken()
         queues = self._queues() if claiming else []
         since = self.leases.clock()
