@@ -9,6 +9,16 @@ from watchkeeper.core.time import Instant, seconds
 PAUSES = (3, 40, 70, 400)
 """Seconds: shorter than every lease, longer than some, longer than all."""
 
+HANDLERS = (
+    "fails",
+    "fails after its effect",
+    "late",
+    "very late",
+    "fails late",
+    "dies",
+    "dies after",
+)
+
 STEPS_FORWARD = (61, 3_600, 26 * 3_600)
 STEPS_BACK = (-0.5, -5)
 
@@ -77,8 +87,13 @@ class Faults:
         if not self._may(baton, self.commit):
             return None
         if self.engine == "sqlite":
-            return self.rng.choice(("killed before", "killed after", "killed after", "busy"))
-        return self.rng.choice(("killed before", "killed after", "lost", "answer lost"))
+            kinds = ("killed before", "killed after", "killed after", "busy", "stopped after")
+        else:
+            kinds = ("killed before", "killed after", "lost", "answer lost", "stopped after")
+        return self.rng.choice(kinds)
+
+    def long_pause(self) -> float:
+        return self.rng.choice(PAUSES[2:])
 
     def at_statement(self, baton: Baton) -> str | None:
         if not self._may(baton, self.statement):
@@ -91,8 +106,7 @@ class Faults:
         """How a handler, or a receiver outside, behaves this time."""
         if not self._may(baton, self.handler):
             return "well"
-        kinds = ("fails", "fails after its effect", "late", "very late", "dies", "dies after")
-        return self.rng.choice(kinds)
+        return self.rng.choice(HANDLERS)
 
     def _may(self, baton: Baton, rate: float) -> bool:
         strand = baton.current

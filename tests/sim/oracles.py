@@ -48,6 +48,12 @@ def _runs(world: World) -> Iterator[str]:
             yield f"run {id} succeeded and was never called"
         if state == "RUNNING":
             yield f"run {id} runs for ever"
+    unsettled = world.site.ask(
+        "select decision_id from runs r where state = 'SUCCEEDED' and not exists (select 1 from"
+        " turns t where t.tenant_id = r.tenant_id and t.decision_id = r.decision_id"
+        " and t.state = 'completed')"
+    )
+    yield from (f"what run {id} used was not settled" for (id,) in unsettled)
 
 
 def _pulls(world: World) -> Iterator[str]:
@@ -87,6 +93,8 @@ def _turns(world: World) -> Iterator[str]:
         return
     if states["running"]:
         yield "a turn runs for ever"
+    early = "select turn_id from turns where ended_by = 'watchdog' and ended_at <= deadline_at"
+    yield from (f"turn {id} was ended before its time" for (id,) in world.site.ask(early))
     told = {name.partition(" ")[2] for name in world.seen.arrived if name.startswith("usage ")}
     ended = {row[0] for row in world.site.ask("select turn_id from turns where state <> 'running'")}
     if ended - told:

@@ -46,6 +46,9 @@ class Receiver:
                 baton.sleep(LATE_SECONDS, "late")
             case "very late":
                 baton.sleep(VERY_LATE_SECONDS, "very late")
+            case "fails late":
+                baton.sleep(VERY_LATE_SECONDS, "very late")
+                raise RuntimeError("it did not work")
         seen.arrived[f"{kind} {name}"] += 1
         baton.point(f"answer {kind}")
         if how == "fails after its effect":

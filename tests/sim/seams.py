@@ -112,9 +112,12 @@ class Seam:
         kinds = {kind for kind, part in KINDS if any(part in sql for sql in said)}
         for kind in kinds:
             self.faults.reached[f"{fate}: {kind}"] += 1
-        if fate in ("killed after", "answer lost"):
-            connection.carry_out(self, "COMMIT", deed)
+        if fate in ("killed after", "answer lost", "stopped after"):
+            found = connection.carry_out(self, "COMMIT", deed)
             self.baton.settle_blocked()
+            if fate == "stopped after":
+                self.baton.sleep(self.faults.long_pause(), "stopped")
+                return found
             for kind in kinds:
                 self.faults.reached[f"lost commit on {kind}"] += 1
         if fate.startswith("killed"):

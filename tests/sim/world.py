@@ -95,7 +95,6 @@ class World:
 
     def play(self) -> None:
         ids.follow(self.seed, lambda: self.baton.now * 1_000)
-        gc.collect()
         gc.disable()  # a cursor that is let go of must not depend on how much was made before
         try:
             if isinstance(self.site, PostgresSite):
