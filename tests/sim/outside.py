@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tests.sim.world import World
 
 LATE_SECONDS, VERY_LATE_SECONDS = 45, 400
+SIGNALS_MAX = 6
 
 
 class Receiver:
@@ -62,6 +63,9 @@ class Receiver:
 
     async def look(self, pull: Pull) -> list[dict[str, Any]]:
         self._happens("pull", f"{pull.pull_job_id} of {pull.scheduled_at}")  # ids are used again
+        self.world.seen.counts["signals brought"] += 1
+        if self.world.seen.counts["signals brought"] > SIGNALS_MAX:
+            return []  # news that never ends would keep its account warm for ever
         return [{"type": "mail", "account_id": pull.account_id}]
 
     async def act(self, action: Action) -> Outcome:

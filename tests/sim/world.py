@@ -20,23 +20,22 @@ from tests.sim.seams import Seam
 from watchkeeper import App, ids
 from watchkeeper.actions.act_topics import register_actions
 from watchkeeper.actions.perceive_topics import register_pulls
-from watchkeeper.core.time import MINUTE, SECOND, Instant
+from watchkeeper.core.time import SECOND, Instant
 from watchkeeper.pull_signals import signals_of
 from watchkeeper.store.outage import is_outage
 from watchkeeper.store.sinks import SinkBook
 
 NAP_SECONDS = 6 * 3600.0
 RESTART_SECONDS = (0.2, 2, 20)
-TIMERS = ("schedule.due", "pull.tick", "heat.sweep")
-"""These come again for ever: they are at rest while the next is not due."""
-
-REST_US = 15 * MINUTE
-"""A cycle of plans that is further away than this waits for a person, or for an expiry."""
-
 _OPEN = (
     "select count(*) from outbox where done_at is null and (status = 'processing'"
-    " or next_attempt_at <= {now} or topic = 'plan.cycle' and next_attempt_at <= {soon}"
+    " or next_attempt_at <= {now}"
     " or topic not in ('schedule.due', 'pull.tick', 'heat.sweep', 'plan.cycle'))"
+)
+_MOVING = (
+    "select count(*) from plans p where p.status = 'ACTIVE' and (exists (select 1 from intents i"
+    " where i.plan_id = p.plan_id and i.state in ('APPROVED', 'EXECUTING')) or exists (select 1"
+    " from plan_steps s where s.plan_id = p.plan_id and s.retry_at is not null))"
 )
 _NEXT = (
     "select min(case when status = 'processing' then locked_until else next_attempt_at end)"
@@ -191,11 +190,12 @@ class World:
             return self._is_over
         now = int(self.baton.now)
         try:
-            [(open_now,)] = self.site.ask(_OPEN.format(now=now, soon=now + REST_US))
+            [(open_now,)] = self.site.ask(_OPEN.format(now=now))
+            [(moving,)] = self.site.ask(_MOVING)
             [(running,)] = self.site.ask("select count(*) from turns where state = 'running'")
         except Exception:  # the file is busy
             return False
-        self._is_over = not open_now and not running
+        self._is_over = not (open_now or moving or running)
         if self._is_over:
             self.faults.off()
         return self._is_over
