@@ -162,6 +162,14 @@ MUTANTS = [
         "    if wanted is not None:\n        return messages",
         47,
     ),
+    _one(
+        "the tenant's row is read without a lock",
+        "store/tenants.py",
+        "        where tenant_id = %s for no key update)",
+        "        where tenant_id = %s)",
+        0,
+        "postgresql",
+    ),
 ]
 
 
