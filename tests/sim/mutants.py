@@ -146,7 +146,7 @@ MUTANTS = [
         "moves/pulls.py",
         "budget, pull_budgets.consumed(tx, day_of(tx.now))",
         "budget, {}",
-        117,
+        2,
     ),
     _one(
         "nobody is told of a message that died",
