@@ -78,7 +78,10 @@ def start_actions(
     for tenant_id, those in _by_tenant(mine, lambda m: m.tenant_id).items():
         with db.batch(tenant_id) as tx:
             waiting = tenants.send_lock(tx)
-            told |= _start(tx, those, details, is_outside=known is None)
+            ours = outbox_settle.still_ours(tx, those)
+            told |= {m.id: Ended(m, None, NotStarted()) for m in those if m.id not in ours}
+            alive = [m for m in those if m.id in ours]
+            told |= _start(tx, alive, details, is_outside=known is None) if alive else {}
             tenants.locked(tx, waiting)
     for tenant_id, those in _by_tenant(others, lambda m: m.tenant_id).items():
         told |= _unknown(db, tenant_id, those, details)
