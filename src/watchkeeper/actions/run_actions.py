@@ -115,11 +115,10 @@ def _start(
     others = [m for m in messages if m.id not in told]
     if others:
         found = intents.read(tx, [ids[m.id] for m in others])
-        held = outbox_settle.still_held(tx, others)
         switches = {switch.name: switch.reason for switch in kill_switches.in_force(tx)}
         for m in others:
             killed = killed_by(switches, details[m.id]["action_type"])
-            intent = found.get(ids[m.id]) if m.id in held else None
+            intent = found.get(ids[m.id])
             told[m.id] = _not_begun(m, intent, killed, is_outside) or _action(details[m.id])
     return told
 
