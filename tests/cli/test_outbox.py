@@ -32,7 +32,11 @@ def test_a_waiting_run_is_listed(wk: CommandLine) -> None:
     assert wk("outbox", "list").stdout == "There are no messages.\n"
     wk("signal", "acme", "acct-1", "mail")
     found = wk.json("outbox", "list", "--status", "pending")["items"]
-    assert sorted(m["topic"] for m in found) == ["decision.evaluation_requested", "heat.sweep"]
+    assert sorted(m["topic"] for m in found) == [
+        "decision.evaluation_requested",
+        "heat.sweep",
+        "milestone.tick",
+    ]
     assert wk.json("outbox", "list", "--tenant", "other")["items"] == []
     assert "decision.evaluation_requested" in wk("outbox", "list").stdout
 

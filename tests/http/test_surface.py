@@ -286,6 +286,7 @@ def test_the_outbox_is_looked_at_redriven_and_discarded(door: Door) -> None:
     given = client.post("/v1/triggers", json={"events": events}).json()["verdicts"]
     ids = [v["decision_id"] for v in given]
     listed = client.get("/v1/outbox").json()["items"]
+    listed = [m for m in listed if m["topic"] != "milestone.tick"]
     assert [m["id"] for m in listed] == sorted(ids, reverse=True)
     assert {m["topic"] for m in listed} == {"decision.evaluation_requested"}
     assert listed[0]["payload"]["detail-type"] == "DECISION_EVALUATION_REQUESTED"
