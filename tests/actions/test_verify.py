@@ -290,7 +290,7 @@ def test_few_rows_are_told(player: Player, place: Place) -> None:
 @pytest.mark.req("T-30")
 def test_old_messages_may_be_gone(player: Player, place: Place) -> None:
     player.clock.advance(days=8)
-    place.execute("delete from outbox")
+    place.execute("delete from outbox where topic <> 'milestone.tick'")
     assert_verified(player.db)
 
 

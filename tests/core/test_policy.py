@@ -270,7 +270,8 @@ cooldown_seconds = "5 min"
             "line 2: colour",
             "is not known here; there are idempotency_ttl_seconds, spread_seconds, "
             "signals_per_run_max, run_budget_per_day, triggers, models, quota, heat, heat_tiers, "
-            "pulls, reports, tiers, tenants, delivery, retention",
+            "pulls, plan_types, actions, autonomy, plans, reports, tiers, tenants, delivery, "
+            "retention",
         ),
         (
             "line 6: triggers.SIGNAL_ARRIVED.cooldown_seconds",
