@@ -269,8 +269,7 @@ def settle(door: Door, tenant: str) -> Estate:
     )
     report = client.post("/v1/reports", json={}).json()["report_id"]
     key_id = door.key(tenant, "viewer").split("_")[1]
-    names = (account, decision, decision, schedule, sink, turn, pull, report, key_id)
-    ids = (plan, asked["intent_id"], key_id)
+    ids = (report, plan, asked["intent_id"], key_id)
     names = (account, decision, decision, schedule, sink, turn, pull, *ids)
     return Estate(tenant, *names, canary)
 
