@@ -6,6 +6,8 @@ ENV    := .venv
 BIN    := $(ENV)/bin
 CORES  ?= 2
 ARGS   ?=
+SEEDS  ?= 200
+ENGINE ?= sqlite
 
 # The environment is made from the lock as it stands, with this Python and no other.
 export UV_PROJECT_ENVIRONMENT := $(ENV)
@@ -16,7 +18,7 @@ SYNC := $(BIN)/uv sync --frozen --inexact --all-extras --compile-bytecode --quie
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run env test check lint format types contracts audit bench clean
+.PHONY: help run env test check lint format types contracts audit sim bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +51,9 @@ contracts: $(ENV)/dev.stamp ## imports only go down
 
 audit: $(ENV)/dev.stamp ## known vulnerabilities in what is locked
 	@$(BIN)/python .ci/audit.py
+
+sim: $(ENV)/dev.stamp ## play SEEDS=200 of the simulator on ENGINE=sqlite; ARGS="--from 1000 --reached"
+	@$(BIN)/python -m tests.sim --seeds $(SEEDS) --engine $(ENGINE) $(ARGS)
 
 bench: $(ENV)/bench.stamp ## measure against the raw database and against peers
 	@$(BIN)/python -m bench $(ARGS)

@@ -111,8 +111,8 @@ PLANS = [
     ),
     (
         "actions/run_actions.py",
-        "found.get(ids[m.id]) if m.id in held else None",
-        "found.get(ids[m.id])",
+        "alive = [m for m in those if m.id in ours]",
+        "alive = list(those)",
         f"{RACES}::test_one_that_was_paused_beyond_its_lease_in_every_order[sqlite]",
     ),
     (

@@ -44,7 +44,7 @@ from watchkeeper.report_methods import ReportMethods
 from watchkeeper.results import Receipt, Verdict, verdict_of
 from watchkeeper.sink_methods import SinkMethods
 from watchkeeper.store import clock
-from watchkeeper.store.database import AnyEngine, Database, open_database
+from watchkeeper.store.database import AnyEngine, Database, WallClock, open_database, wall_clock
 from watchkeeper.store.enqueue_on import enqueue_on
 from watchkeeper.store.json import dumps
 from watchkeeper.store.migrations import upgrade
@@ -99,10 +99,11 @@ class App(
         journal: Journal = "auto",
         usage_namespace: str = USAGE_NAMESPACE,
         webhooks_private: bool = False,
+        wall: WallClock = wall_clock,
     ) -> None:
         super().__init__()
         self.usage_namespace = usage_namespace
-        self.db: Database = open_database(url, pool_size=pool_size, journal=journal)
+        self.db: Database = open_database(url, pool_size=pool_size, journal=journal, wall=wall)
         if migrate:
             upgrade(self.db.writer)
         if virtual_clock:

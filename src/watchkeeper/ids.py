@@ -3,6 +3,8 @@
 The random part comes from a generator that is seeded by the operating system
 once per process (and again after a fork): reading the system's randomness for
 every identifier was a measurable part of a batch.
+
+All chance in this package is drawn here, so that one seed can stand for it.
 """
 
 from __future__ import annotations
@@ -10,11 +12,14 @@ from __future__ import annotations
 import os
 import secrets
 import time
+from collections.abc import Callable
 from random import Random
 from uuid import UUID
 
 _random = Random(secrets.randbits(256))
 _bits = _random.getrandbits
+_secret_bits: Callable[[int], int] = secrets.randbits
+_nanoseconds: Callable[[], int] = time.time_ns
 
 
 def _reseed() -> None:
@@ -24,9 +29,35 @@ def _reseed() -> None:
 os.register_at_fork(after_in_child=_reseed)
 
 
+def follow(seed: int, nanoseconds: Callable[[], int]) -> None:
+    """From here on, until `follow_nobody`, what is drawn follows from the seed.
+
+    For simulations, which must be able to play a run again: what was a secret is none then.
+    """
+    global _secret_bits, _nanoseconds
+    _random.seed(seed)
+    _secret_bits, _nanoseconds = Random(seed).getrandbits, nanoseconds
+
+
+def follow_nobody() -> None:
+    global _secret_bits, _nanoseconds
+    _reseed()
+    _secret_bits, _nanoseconds = secrets.randbits, time.time_ns
+
+
+def draw() -> float:
+    """A number from 0 up to 1: for what is spread at random."""
+    return _random.random()
+
+
+def new_token() -> str:
+    """What ends a lease, as a UUID: nobody can guess it."""
+    return str(UUID(int=_secret_bits(128), version=4))
+
+
 def new_id() -> str:
     """A fresh UUIDv7 as text. Unique; not a secret."""
-    milliseconds = time.time_ns() // 1_000_000
+    milliseconds = _nanoseconds() // 1_000_000
     noise = _bits(74)
     text = f"{milliseconds:012x}7{noise >> 62:03x}{(noise & 0x3FFFFFFFFFFFFFFF) | 1 << 63:016x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

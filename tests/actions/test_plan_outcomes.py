@@ -299,3 +299,16 @@ def test_stopping_skipping_and_an_outcome_in_every_order(one, place: Place) -> N
         lines = kinds(place, plan_id)
         assert lines.count("STEP_COMPLETED") + lines.count("STEP_SKIPPED") <= 1, order
         assert lines.count("OUTCOME_LATE") == (first != "report"), order
+
+
+@pytest.mark.req("A-09")
+def test_somebody_may_carry_out_by_hand_what_was_approved(one: Orchestrator, place: Place) -> None:
+    """The message that nobody took is void then: nothing is carried out a second time."""
+    plan_id = one.active()
+    intent_id = one.under_way(plan_id)
+    told = one.app.intents.report(intent_id, succeeded=True, detail="by telephone")
+    assert (told.status, told.detail) == ("SUCCEEDED", "by telephone")
+    assert one.steps(plan_id)[0] == "DONE"
+    one.drain()
+    assert [call[1] for call in one.calls] == ["step-2", "step-3"]
+    assert one.status(plan_id) == "COMPLETED"

@@ -24,8 +24,8 @@ from tests.databases import START, Clock, Place
 from watchkeeper.act_results import Action, Outcome
 from watchkeeper.actions.run_actions import start_actions
 from watchkeeper.actions.settle_attempts import bury
-from watchkeeper.core.delivery import Dead, DeadReason
-from watchkeeper.core.sinks import UNHANDLED_US
+from watchkeeper.core.delivery import Dead, DeadReason, Delivered
+from watchkeeper.core.sinks import UNHANDLED, UNHANDLED_US
 from watchkeeper.core.time import DAY, MINUTE, from_datetime
 from watchkeeper.errors import Conflict, NotFound
 from watchkeeper.handlers.registry import Ended, NotStarted
@@ -588,3 +588,14 @@ def test_an_objective_that_cannot_be_judged_is_not_met(one: Orchestrator) -> Non
     plan_id = one.approved(steps=STEPS[:1])
     one.drain()
     assert one.get(plan_id).completion_reason == "all_steps_done"
+
+
+@pytest.mark.req("A-09", "A-10")
+def test_what_nobody_here_knows_waits_only_while_it_is_wanted(one: Orchestrator) -> None:
+    plan_id = one.active()
+    [message] = one.claim()
+    [waits] = start_actions(one.app.db, [message], ()).values()
+    assert (waits.result.wait_us, waits.result.why) == (UNHANDLED_US, UNHANDLED)
+    one.app.plans.abort(plan_id, by="ann")
+    [ends] = start_actions(one.app.db, [message], ()).values()
+    assert isinstance(ends.result, Delivered), "nobody wants it any more"

@@ -13,7 +13,8 @@ from watchkeeper.core.ledger import Entry, Kind, Stage
 from watchkeeper.ids import new_id
 from watchkeeper.moves.admission import Asked, Decided
 from watchkeeper.moves.heat import told_posture
-from watchkeeper.store import accounts, ledger, tenants
+from watchkeeper.moves.plan_desk import plan_cycle
+from watchkeeper.store import accounts, ledger, plans, tenants
 from watchkeeper.store.json import dumps, loads
 from watchkeeper.store.policies import PolicyBook
 from watchkeeper.store.transaction import Tx
@@ -88,6 +89,8 @@ def _changed(
     )
     if posture != was[0]:
         told_posture(tx, tenant, book, account_id, posture)
+        if plans.wake_account(tx, account_id):
+            plan_cycle(tx, tx.now)
     changed = {"lifecycle_state": [was[1], lifecycle_state], "posture": [was[0], posture]}
     entry = Entry(
         entry_id=entry_id,

@@ -6,10 +6,10 @@ of them; treat it as one word.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 
-from watchkeeper.actions.deliver_messages import exchange
+from watchkeeper import ids
+from watchkeeper.actions.deliver_messages import exchange, learn_rules
 from watchkeeper.actions.settle_attempts import Draw, bury_exhausted, settle_attempts
 from watchkeeper.core import delivery
 from watchkeeper.core.ids import MessageId, TenantId, Token
@@ -27,6 +27,7 @@ def claim(
     db: Database, registry: Registry, namespace: str, topic: str, limit: int
 ) -> Sequence[tuple[Message, Token]]:
     """Lease up to `limit` messages that are due, each with the token that ends the lease."""
+    learn_rules(db)
     queue = queue_for(namespace, topic, registry.rule_for(topic), min(limit, LIMIT_MAX))
     claimed = exchange(db, [], [queue]).claimed
     bury_exhausted(db, registry, claimed)
@@ -47,7 +48,7 @@ def nack(
     *,
     after_seconds: float | None = None,
     is_hopeless: bool = False,
-    draw: Draw = random.random,
+    draw: Draw = ids.draw,
 ) -> None:
     """Failed: later again, or dead when hopeless or out of attempts. Raises LeaseLost."""
     result = delivery.Reject(error) if is_hopeless else delivery.Retry(error, after_seconds)
@@ -70,7 +71,7 @@ def renew(db: Database, registry: Registry, message_id: MessageId, token: Token)
         raise LeaseLost(message_id)
 
 
-def _settle(db: Database, registry: Registry, ended: Ended, draw: Draw = random.random) -> None:
+def _settle(db: Database, registry: Registry, ended: Ended, draw: Draw = ids.draw) -> None:
     if not settle_attempts(db, registry, [ended], draw):
         raise LeaseLost(ended.message.id)
 

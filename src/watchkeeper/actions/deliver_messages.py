@@ -15,7 +15,7 @@ from typing import Any
 
 from watchkeeper.actions.settle_attempts import settle_attempts
 from watchkeeper.core.delivery import AttemptResult, Delivered, Reject, Retry
-from watchkeeper.core.ids import MessageId
+from watchkeeper.core.ids import SYSTEM, MessageId
 from watchkeeper.core.time import Instant
 from watchkeeper.handlers.registry import (
     Ended,
@@ -42,6 +42,16 @@ class Exchanged:
     has_more: bool  # more may be due than was asked for
     due_at: Instant | None  # the next timer
     now: Instant
+
+
+def learn_rules(db: Database) -> None:
+    """Before the first claim: a process that was just started knows the shipped rules only.
+
+    By them it would try again what the policy in force lets be tried once.
+    """
+    if not db.policies.has_looked:
+        with db.read(SYSTEM) as tx:
+            db.policies.current(tx)
 
 
 def exchange(

@@ -8,12 +8,12 @@ run on the dispatcher's event loop and end like any attempt: fenced by their lea
 from __future__ import annotations
 
 import asyncio
-import random
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from watchkeeper import ids
 from watchkeeper.actions.deliver_messages import prepared
 from watchkeeper.core import delivery
 from watchkeeper.core.delivery import DeliveryRule, Guarantee
@@ -70,7 +70,7 @@ def routed(book: SinkBook, topic: Topic, messages: Iterable[Message]) -> Routed:
     return found
 
 
-def unhandled(messages: Iterable[Message], draw: Draw = random.random) -> list[Ended]:
+def unhandled(messages: Iterable[Message], draw: Draw = ids.draw) -> list[Ended]:
     """Left alone for about a minute, and to be seen as what they are."""
     waits = [(m, int(UNHANDLED_US * (0.9 + 0.2 * draw()))) for m in messages]
     return [Ended(m, None, Parked(wait_us, UNHANDLED)) for m, wait_us in waits]
@@ -148,7 +148,7 @@ class Outside:
         loop: LoopThread,
         *,
         may_start: Callable[[Message], bool],
-        draw: Draw = random.random,
+        draw: Draw = ids.draw,
     ) -> None:
         self._db = db
         self._registry = registry
@@ -312,7 +312,7 @@ def send_here(
                 ended += over + sent
                 stuck = _stuck(sent)
                 for key in [k for k, q in waiting.items() if not q or k in stuck]:
-                    wait = limits.wait_seconds(key, random.random())
+                    wait = limits.wait_seconds(key, ids.draw())
                     rest = waiting.pop(key)
                     ended += [Ended(m, None, Parked(int(wait * SECOND))) for m, _ in rest]
                 if time.monotonic() > until:

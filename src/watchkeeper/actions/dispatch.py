@@ -9,7 +9,7 @@ import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from watchkeeper.actions.deliver_messages import exchange, finish, prepared
+from watchkeeper.actions.deliver_messages import exchange, finish, learn_rules, prepared
 from watchkeeper.actions.deliver_outside import send_here
 from watchkeeper.actions.settle_attempts import bury_exhausted
 from watchkeeper.core.delivery import AttemptResult
@@ -32,6 +32,7 @@ LIMIT = 500
 def dispatch_once(db: Database, registry: Registry, limit: int = LIMIT) -> Counter[str]:
     """Claim up to `limit` messages of each topic and deliver them, one after the other."""
     book = in_force(db)
+    learn_rules(db)
     queues = [
         queue_for(topic.namespace, topic.name, registry.rule_for(topic.name), limit)
         for topic in registry.with_sinks(book)

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import logging
 import time
-import uuid
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 
-from watchkeeper.actions.deliver_messages import Exchanged, exchange, finish, prepared
+from watchkeeper.actions.deliver_messages import (
+    Exchanged,
+    exchange,
+    finish,
+    learn_rules,
+    prepared,
+)
 from watchkeeper.actions.deliver_outside import Outside
 from watchkeeper.actions.settle_attempts import bury_exhausted
 from watchkeeper.core.delivery import Order
@@ -24,6 +29,7 @@ from watchkeeper.core.time import EARLIEST, SECOND
 from watchkeeper.handlers.registry import DELIVERED, Ended, Follow, Registry, Topic
 from watchkeeper.handlers.renew_leases import Leases
 from watchkeeper.handlers.run_in_threads import Crew, LoopThread, Piece
+from watchkeeper.ids import new_token
 from watchkeeper.store.database import Database
 from watchkeeper.store.leases import Message, Queue, queue_for
 from watchkeeper.telemetry import count_deliveries
@@ -44,12 +50,21 @@ _log = logging.getLogger("watchkeeper.dispatch")
 class Dispatcher:
     """One thread steps and owns everything here; `counts` may be read by anybody."""
 
-    def __init__(self, db: Database, registry: Registry, *, batch_max: int = BATCH_MAX) -> None:
+    def __init__(
+        self,
+        db: Database,
+        registry: Registry,
+        *,
+        batch_max: int = BATCH_MAX,
+        crew: type[Crew] = Crew,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.db = db
         self.registry = registry
         self.batch_max = batch_max
         self.counts: Counter[str] = Counter()
-        self.leases = Leases()
+        self.leases = Leases(clock)
+        self._make_crew = crew
         self._crews: dict[tuple[str, str], Crew] = {}
         self._loop = LoopThread()
         self.outside = Outside(db, registry, self._loop, may_start=self.leases.may_start)
@@ -66,15 +81,16 @@ class Dispatcher:
         """
         before = self.counts.copy()
         self.outside.look()
+        learn_rules(self.db)
         plain, own = self._taken()
         self._is_claiming = claiming
         has_begun = self._write(own)  # first: what follows from it may be claimed at once
         self._begin()
-        if has_begun and not plain and time.monotonic() - self._asked < SPARED_SECONDS:
+        if has_begun and not plain and self.leases.clock() - self._asked < SPARED_SECONDS:
             count_deliveries(self.counts - before)
             return replace(self._found, claimed=[], has_more=True)
         queues = self._queues() if claiming else []
-        since = self._asked = time.monotonic()
+        since = self._asked = self.leases.clock()
         try:
             found = exchange(self.db, [one.message for one in plain], queues, self._begin)
         except BaseException:
@@ -184,7 +200,7 @@ class Dispatcher:
     def _crew(self, topic: Topic) -> Crew:
         crew = self._crews.get((topic.namespace, topic.name))
         if crew is None or crew.topic is not topic:
-            crew = Crew(
+            crew = self._make_crew(
                 topic,
                 self.db,
                 self._loop,
@@ -243,7 +259,7 @@ class Dispatcher:
         if not ended:
             return False
         follows: dict[Topic, Follow] = {}
-        since = time.monotonic()
+        since = self.leases.clock()
 
         def follow(topic: Topic) -> Follow | None:
             found = self._follow(topic)
@@ -271,7 +287,7 @@ class Dispatcher:
         room = min(rule.concurrency - self._crew(topic).running, self.batch_max)
         if not self._is_claiming or self._found.has_more or room <= 0:
             return None
-        return Follow(Token(str(uuid.uuid4())), rule.lease_us, room)
+        return Follow(Token(new_token()), rule.lease_us, room)
 
     def _go_on(self, topic: Topic, follow: Follow, since: float) -> None:
         if not follow.begun:

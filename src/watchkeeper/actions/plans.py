@@ -161,13 +161,10 @@ class Plans:
             intent = _intent(desk, intent_id)
             if attempts.is_told(intent, ending):
                 return Reported(intent, is_late=intent.is_late)
-            if intent.executing_at is None:
-                raise Conflict(
-                    f"the intent is {intent.state}: nobody was asked to carry it out",
-                    state=intent.state,
-                )
             desk.load([intent.plan_id])
             case = desk.cases[intent.plan_id]
+            if intent.executing_at is None:
+                intent = _begun_by_hand(desk, case, intent)
             counted = attempts.conclude(desk, case, intent, ending)
             if counted:
                 attempts.advance(desk, case)
@@ -230,6 +227,19 @@ def _intent(desk: Desk, intent_id: str) -> Intent:
     if intent_id not in found:
         raise NotFound(f"there is no intent {intent_id}", intent_id=intent_id)
     return found[IntentId(intent_id)]
+
+
+def _begun_by_hand(desk: Desk, case: Case, intent: Intent) -> Intent:
+    """Somebody carried out what was approved before a worker came to it: its message is void."""
+    is_asked = intent.state is IntentState.APPROVED and case.plan.status is PlanStatus.ACTIVE
+    if not is_asked:
+        raise Conflict(
+            f"the intent is {intent.state}: nobody was asked to carry it out", state=intent.state
+        )
+    begun = intent._replace(state=IntentState.EXECUTING, executing_at=desk.now)
+    intents.save(desk.tx, [begun])
+    case.intents[begun.intent_id] = begun
+    return begun
 
 
 def _open_case(desk: Desk, intent_id: str) -> tuple[Case, Intent]:

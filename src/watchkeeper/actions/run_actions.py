@@ -63,12 +63,13 @@ def start_actions(
     told: dict[MessageId, Any] = {}
     details = {m.id: loads(m.payload)["detail"] for m in messages}
     mine: list[Message] = []
+    others: list[Message] = []
     has_suspect = False
     for m in messages:
         detail = details[m.id]
         is_suspect = known is not None and "is_suspect" in detail
         if known is not None and detail["action_type"] not in known:
-            told[m.id] = Ended(m, None, Parked(UNHANDLED_US, UNHANDLED))
+            others.append(m)
         elif is_suspect and has_suspect:
             told[m.id] = Ended(m, None, Parked(SUSPECT_US))
         else:
@@ -77,8 +78,31 @@ def start_actions(
     for tenant_id, those in _by_tenant(mine, lambda m: m.tenant_id).items():
         with db.batch(tenant_id) as tx:
             waiting = tenants.send_lock(tx)
-            told |= _start(tx, those, details, is_outside=known is None)
+            ours = outbox_settle.still_ours(tx, those)
+            told |= {m.id: Ended(m, None, NotStarted()) for m in those if m.id not in ours}
+            alive = [m for m in those if m.id in ours]
+            told |= _start(tx, alive, details, is_outside=known is None) if alive else {}
             tenants.locked(tx, waiting)
+    for tenant_id, those in _by_tenant(others, lambda m: m.tenant_id).items():
+        told |= _unknown(db, tenant_id, those, details)
+    return told
+
+
+def _unknown(
+    db: Database, tenant_id: TenantId, messages: Sequence[Message], details: Mapping[MessageId, Any]
+) -> dict[MessageId, Any]:
+    """Nobody here carries these out: they wait for somebody who does, while they are wanted."""
+    ids = {m.id: IntentId(details[m.id]["intent_id"]) for m in messages}
+    with db.read(tenant_id) as tx:
+        found = intents.read(tx, ids.values())
+    told: dict[MessageId, Any] = {}
+    for m in messages:
+        intent = found.get(ids[m.id])
+        is_wanted = intent is not None and intent.ended_at is None and intent.message_id == m.id
+        if is_wanted:
+            told[m.id] = Ended(m, None, Parked(UNHANDLED_US, UNHANDLED))
+        else:
+            told[m.id] = Ended(m, NotCalled(is_unknown=False), Delivered())
     return told
 
 
@@ -91,11 +115,10 @@ def _start(
     others = [m for m in messages if m.id not in told]
     if others:
         found = intents.read(tx, [ids[m.id] for m in others])
-        held = outbox_settle.still_held(tx, others)
         switches = {switch.name: switch.reason for switch in kill_switches.in_force(tx)}
         for m in others:
             killed = killed_by(switches, details[m.id]["action_type"])
-            intent = found.get(ids[m.id]) if m.id in held else None
+            intent = found.get(ids[m.id])
             told[m.id] = _not_begun(m, intent, killed, is_outside) or _action(details[m.id])
     return told
 

@@ -7,6 +7,7 @@ which an earlier one was planned since, does nothing.
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -22,6 +23,8 @@ from watchkeeper.moves.plan_desk import Case, Desk, plan_cycle
 from watchkeeper.store import plans, tenants
 from watchkeeper.store.json import loads
 from watchkeeper.store.transaction import Tx
+
+_log = logging.getLogger("watchkeeper.plans")
 
 COUNTS = ("activated", "steps_started", "completed", "expired", "paused")
 LOOKS = 10
@@ -52,7 +55,10 @@ def run_cycles(carrier: Plans) -> Counter[str]:
         known = tenants.all_ids(tx)
     counts = Counter(dict.fromkeys(COUNTS, 0))
     for tenant_id in known:
-        counts.update(run_cycle(carrier, tenant_id))
+        try:
+            counts.update(run_cycle(carrier, tenant_id))
+        except Exception:  # one tenant's trouble is no other's
+            _log.exception("the cycle of tenant %s failed", tenant_id)
     return counts
 
 

@@ -29,7 +29,7 @@ from watchkeeper.core.ledger import Entry, Kind, Stage
 from watchkeeper.core.redaction import redacted, storable
 from watchkeeper.core.time import from_iso, to_datetime
 from watchkeeper.core.turns import Turn
-from watchkeeper.handlers.registry import Ended, Registry
+from watchkeeper.handlers.registry import Ended, NotStarted, Registry
 from watchkeeper.ids import new_id
 from watchkeeper.moves.lose_messages import Lost
 from watchkeeper.moves.plans import NewPlan
@@ -70,6 +70,9 @@ def start_runs(
     for tenant_id, those in _by_tenant(messages).items():
         with db.batch(tenant_id) as tx:
             tenant = None if metering.model is None else tenants.lock(tx)
+            ours = outbox_settle.still_ours(tx, those)
+            told |= {m.id: Ended(m, None, NotStarted()) for m in those if m.id not in ours}
+            those = [m for m in those if m.id in ours]
             switches = {switch.name: switch.reason for switch in kill_switches.in_force(tx)}
             told |= {m.id: killed for m in those if (killed := _killed(m, switches)) is not None}
             alive = [m for m in those if m.id not in told]

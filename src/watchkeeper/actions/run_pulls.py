@@ -29,7 +29,7 @@ from watchkeeper.core.pulls import Origin
 from watchkeeper.core.redaction import redacted
 from watchkeeper.core.sinks import UNHANDLED, UNHANDLED_US
 from watchkeeper.core.time import Instant
-from watchkeeper.handlers.registry import Ended, Parked, Registry
+from watchkeeper.handlers.registry import Ended, NotStarted, Parked, Registry
 from watchkeeper.ids import new_id
 from watchkeeper.moves.lose_messages import Lost
 from watchkeeper.results import Pull
@@ -67,9 +67,12 @@ def start_pulls(
     }
     for tenant_id, those in _by_tenant([m for m in messages if m.id not in told]).items():
         with db.begin(tenant_id) as tx:
+            ours = outbox_settle.still_ours(tx, those)
+            told |= {m.id: Ended(m, None, NotStarted()) for m in those if m.id not in ours}
             switches = {switch.name: switch.reason for switch in kill_switches.in_force(tx)}
             lease_us = db.policies.exact(tx).rules.pulls.lease_us
-            for message in sorted(those, key=_connector_of):  # the order in which all lock them
+            alive = [m for m in those if m.id in ours]
+            for message in sorted(alive, key=_connector_of):  # the order in which all lock them
                 told[message.id] = _start(tx, message, switches, lease_us)
     return told
 

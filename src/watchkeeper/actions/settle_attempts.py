@@ -6,10 +6,10 @@ written for its tenant, with its line in the ledger.
 
 from __future__ import annotations
 
-import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
+from watchkeeper import ids
 from watchkeeper.core.delivery import (
     Dead,
     DeadReason,
@@ -34,7 +34,7 @@ Draw = Callable[[], float]
 
 
 def settle_attempts(
-    db: Database, registry: Registry, ended: Sequence[Ended], draw: Draw = random.random
+    db: Database, registry: Registry, ended: Sequence[Ended], draw: Draw = ids.draw
 ) -> set[MessageId]:
     """Write the ends; the ids of those that were still held.
 

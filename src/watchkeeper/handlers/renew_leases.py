@@ -8,7 +8,7 @@ worker drops the result instead of offering it.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from watchkeeper.core.ids import MessageId
@@ -42,7 +42,8 @@ Hold: TypeAlias = tuple[Message, Terms]
 class Leases:
     """What this process holds. The dispatcher adds and drops; one thread renews."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
         self._held: dict[MessageId, Hold] = {}
         self._suspects: set[MessageId] = set()
         self.lost: set[MessageId] = set()
@@ -65,7 +66,7 @@ class Leases:
         if hold is None:
             return False
         lease_us, renewed, _, _ = hold[1]
-        return time.monotonic() - renewed < lease_us * _SURE_SECONDS
+        return self.clock() - renewed < lease_us * _SURE_SECONDS
 
     def holds_suspect(self, namespace: str, topic: str) -> bool:
         """Whether a message of the topic is on its last of several attempts here."""
@@ -83,7 +84,7 @@ class Leases:
 
     def renew_due(self, db: Database, now: float | None = None) -> int:
         """Renew what is a third through its lease; how many were lost."""
-        now = time.monotonic() if now is None else now
+        now = self.clock() if now is None else now
         due = [hold for hold in list(self._held.values()) if _is_due(hold, now)]
         lost = 0
         for start in range(0, len(due), RENEWED_MAX):

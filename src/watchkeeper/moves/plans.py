@@ -25,7 +25,7 @@ from watchkeeper.core.plans import (
     StepStatus,
     resumed,
 )
-from watchkeeper.core.time import Instant
+from watchkeeper.core.time import HOUR, Instant
 from watchkeeper.errors import Conflict, Invalid, NotFound, Problem
 from watchkeeper.ids import new_id
 from watchkeeper.moves import steps as attempts
@@ -35,6 +35,9 @@ from watchkeeper.store.json import dumps, loads
 from watchkeeper.store.plans import Loaded
 
 FACTS_MAX = 100
+HELD_SHARE = 8
+HELD_US_MAX = HOUR
+"""A plan that is held back is looked at again after an eighth of the time that it has waited."""
 
 
 class NewPlan(NamedTuple):
@@ -83,6 +86,9 @@ def edit(desk: Desk, case: Case, new: NewPlan, *, by: str) -> None:
 def _checked(desk: Desk, new: NewPlan) -> PlanType:
     kind = desk.rules.act.types.get(new.plan_type)
     mistakes = check_steps(kind, new.plan_type, new.steps)
+    if len(loads(new.facts)) > FACTS_MAX:
+        problem = Problem("facts", f"a plan has at most {FACTS_MAX} facts")
+        raise Invalid(str(problem), [problem])
     if new.expires_at is not None and new.expires_at <= desk.now:
         problem = Problem("expires_at", "it is over already")
         raise Invalid(str(problem), [problem])
@@ -222,9 +228,15 @@ def _hold(desk: Desk, case: Case, obstacles: Sequence[Obstacle], inputs: Mapping
     if case.plan.reason != words:
         told = [{"explanation": one.explanation, "reason": one.reason} for one in obstacles]
         desk.record(case, Kind.PLAN_HELD, reason=obstacles[0].reason, obstacles=told, **inputs)
-    later = Instant(desk.now + desk.rules.act.cycle_us)
-    desk.put(case, reason=words, due_at=min(later, case.plan.expires_at))
+    desk.put(case, reason=words, due_at=min(_look_again_at(desk, case), case.plan.expires_at))
     desk.counts["held"] += 1
+
+
+def _look_again_at(desk: Desk, case: Case) -> Instant:
+    """What has waited for long is looked at less often; what would let it pass wakes it anyway."""
+    waited = desk.now - (case.plan.approved_at or desk.now)
+    wait = max(desk.rules.act.cycle_us, min(waited // HELD_SHARE, HELD_US_MAX))
+    return Instant(desk.now + wait)
 
 
 def pause(desk: Desk, case: Case, reason: str, *, by: str) -> None:

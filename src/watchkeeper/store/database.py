@@ -239,8 +239,10 @@ class Database:
         try:
             yield
         except Exception as error:
-            cause = (isinstance(error, CommitUnknown) and error.__cause__) or error
-            if self.engine == "postgresql" and postgres.connection_is_lost(cause):
+            # No name is kept for the cause: with its traceback it would refer to itself.
+            if self.engine == "postgresql" and postgres.connection_is_lost(
+                (isinstance(error, CommitUnknown) and error.__cause__) or error
+            ):
                 engine.dispose()
             raise
 

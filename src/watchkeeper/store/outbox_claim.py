@@ -6,7 +6,6 @@ claim, so that a message that kills its worker each time comes to an end like an
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 from watchkeeper.core.delivery import DeadReason
 from watchkeeper.core.ids import Token
 from watchkeeper.core.time import Instant
+from watchkeeper.ids import new_token
 from watchkeeper.store import outbox_claim_sqlite
 from watchkeeper.store.json import encode
 from watchkeeper.store.leases import Message, Queue, Turns
@@ -141,7 +141,7 @@ class Asked(NamedTuple):
 
 def send_claim(session: Session, queues: Sequence[Queue], turns: Turns) -> Asked:
     """Ask for messages; in a batch the answer is read later, with `read_claimed`."""
-    token = Token(str(uuid.uuid4()))
+    token = Token(new_token())
     if session.engine == "sqlite":
         return Asked(queues, token, outbox_claim_sqlite.claim(session, queues, token, turns))
     lock_slots(session, queues)

@@ -251,6 +251,24 @@ def still_held(session: Session, messages: Sequence[Message]) -> set[MessageId]:
     return _ids(session.rows(_STILL_HELD, (encode([_held(m) for m in messages]),)))
 
 
+_OURS = Statement(
+    f"""select o.id from {_HELD} join outbox o on o.tenant_id = v.a and o.id = v.i
+        and o.locked_by = v.k and o.locked_until > {NOW_SQL} for update of o""",
+    """select o.id from json_each(?2) v join outbox o on o.tenant_id = v.value ->> 'a'
+        and o.id = v.value ->> 'i' and o.locked_by = v.value ->> 'k' and o.locked_until > ?1""",
+)
+
+
+def still_ours(session: Session, messages: Sequence[Message]) -> set[MessageId]:
+    """Those whose lease lives, and cannot become another's before this transaction ends.
+
+    For whoever is about to write that it begins: it may have slept since it claimed them.
+    """
+    asked = encode([_held(m) for m in messages])
+    rows = session.rows(_OURS, (session.now, asked) if session.engine == "sqlite" else (asked,))
+    return _ids(rows)
+
+
 _FIND = Statement(
     """select namespace, topic, locked_by, next_attempt_at, seq, ctid::text, id, tenant_id, payload,
         attempts, generation, created_at, dedupe_key, ordering_key, null

@@ -134,6 +134,10 @@ _WAKE = Statement(
     """update plans set due_at = ?1 where tenant_id = ?3 and status = 'APPROVED' and due_at > ?1
     and (account_id, plan_type) in (select value ->> 'a', value ->> 't' from json_each(?2))""",
 )
+_WAKE_ACCOUNT = same(
+    "update plans set due_at = %s where tenant_id = %s and account_id = %s"
+    " and status = 'APPROVED' and due_at > %s returning plan_id"
+)
 _CYCLE = same("select due_at from plan_cycles where tenant_id = %s")
 _SET_CYCLE = same(
     "insert into plan_cycles (tenant_id, due_at) values (%s, %s)"
@@ -244,6 +248,11 @@ def wake(tx: Tx, pairs: Iterable[tuple[str, str]]) -> None:
     """Plans that were held back by an active one of these are looked at now."""
     asked = encode([{"a": account_id, "t": kind} for account_id, kind in sorted(set(pairs))])
     tx.run(_WAKE, (tx.now, asked, tx.tenant_id))
+
+
+def wake_account(tx: Tx, account_id: str) -> bool:
+    """The same for whatever held them back, where something about the account is new."""
+    return bool(tx.rows(_WAKE_ACCOUNT, (tx.now, tx.tenant_id, account_id, tx.now)))
 
 
 def cycle_at(tx: Tx) -> Instant | None:

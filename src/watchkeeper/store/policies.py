@@ -71,6 +71,8 @@ class PolicyBook:
         self._policies = {0: shipped_policy()}
         self._guesses: dict[TenantId, Guess] = {}
         self._lock = threading.Lock()
+        self.has_looked = False
+        """Whether this process has asked which version is in force."""
 
     def policy(self, session: Session, version: int) -> Policy:
         found = self._policies.get(version)
@@ -90,7 +92,9 @@ class PolicyBook:
         return shipped_policies()[hash]
 
     def current(self, session: Session) -> Policy:
-        return self.policy(session, current_version(session))
+        found = self.policy(session, current_version(session))
+        self.has_looked = True
+        return found
 
     def latest(self) -> Policy:
         """The newest version this process has read: for what need not be exact."""

@@ -23,6 +23,27 @@ EngineName: TypeAlias = Literal["postgresql", "sqlite"]
 Row: TypeAlias = tuple[Any, ...]
 
 
+class _Read:
+    """An answer of SQLite, read to its end at once, to be fetched from like a cursor.
+
+    A statement that was not read to its end keeps others from committing, for as long as
+    anything refers to its cursor: the traceback of an error, say.
+    """
+
+    __slots__ = ("_rows", "rowcount")
+
+    def __init__(self, cursor: Any) -> None:
+        self._rows: list[Row] = cursor.fetchall()[::-1]
+        self.rowcount: int = cursor.rowcount
+
+    def fetchone(self) -> Row | None:
+        return self._rows.pop() if self._rows else None
+
+    def fetchall(self) -> list[Row]:
+        rows, self._rows = self._rows[::-1], []
+        return rows
+
+
 class Driver(Protocol):
     """What sqlite3 and psycopg connections have in common."""
 
@@ -82,7 +103,7 @@ class Session:
         """Send a statement whose rows are fetched later from the cursor this returns."""
         cursor = self._driver.cursor()
         cursor.execute(self._text(statement), parameters)
-        return cursor
+        return cursor if self.works_ahead else _Read(cursor)
 
     def run(self, statement: Statement, parameters: Sequence[object] = ()) -> None:
         if self._gathered is not None:

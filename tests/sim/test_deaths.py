@@ -1,0 +1,26 @@
+"""A deed that dies at any of its points, and again while it is mended, leaves nothing wrong."""
+
+import pytest
+
+from tests.sim.enumerate import DEEDS, all_deaths
+from tests.sim.places import Ground
+
+pytestmark = [pytest.mark.req("T-32"), pytest.mark.slow, pytest.mark.timeout(600)]
+
+QUICK = {"admit": 4, "finalize": 5, "schedule a pull": 13, "claim and ack": 4, "plan": 23}
+"""Every so many points only: all of them are for `-m stress`."""
+
+
+@pytest.mark.parametrize("deed", QUICK)
+@pytest.mark.parametrize("victim", ["client", "worker"])
+def test_one_death_or_two(ground: Ground, deed: str, victim: str) -> None:
+    results = all_deaths(deed, victim, ground, "sqlite", pairs=2, stride=QUICK[deed])
+    assert [one.broken for one in results if one.broken] == []
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("deed", DEEDS)
+@pytest.mark.parametrize("victim", ["client", "worker"])
+def test_every_death(ground: Ground, deed: str, victim: str) -> None:
+    results = all_deaths(deed, victim, ground, "sqlite", pairs=40)
+    assert [one.broken for one in results if one.broken] == []
