@@ -2,6 +2,8 @@
 
 ACTIONS, HTTP = "tests/actions", "tests/http"
 VERIFY, KEEP = f"{ACTIONS}/test_verify_ledger.py", f"{ACTIONS}/test_keep_ledger.py"
+SCHEDULES, EXPLAIN = f"{ACTIONS}/test_verify_schedules.py", f"{ACTIONS}/test_explain_act.py"
+SIMULATE = f"{ACTIONS}/test_simulate.py"
 STREAM = f"{HTTP}/test_stream.py"
 MIGRATION = "store/migrations/versions/0006_sqlite.sql"
 
@@ -96,5 +98,35 @@ TRUST = [
         "            if not kept or kept[0].seq > place + 1:\n                return None\n",
         "            if not kept:\n                return None\n",
         f"{STREAM}::test_a_follower_far_behind_catches_up_from_the_database[sqlite]",
+    ),
+    (
+        "core/schedule_history.py",
+        "        if at not in fired:\n",
+        "        if at > group[0].at and at not in fired:\n",
+        f"{SCHEDULES}::test_a_firing_that_was_lost_between_others_is_named[sqlite-fire_all]",
+    ),
+    (
+        "core/schedule_history.py",
+        "    if is_settled and is_known:\n",
+        "    if is_settled and not is_known:\n",
+        f"{SCHEDULES}::test_the_last_firing_that_was_lost_is_named[sqlite]",
+    ),
+    (
+        "actions/explain_act.py",
+        'data.get("tier"))',
+        "None)",
+        f"{EXPLAIN}::test_the_tier_of_that_day_is_remembered[sqlite]",
+    ),
+    (
+        "actions/simulated.py",
+        "            if reason in ECHOES:\n                continue\n",
+        "",
+        f"{SIMULATE}::test_an_echo_is_no_news",
+    ),
+    (
+        "actions/arrivals.py",
+        'if data and "retry_of" not in data["event"]:',
+        "if data:",
+        f"{SIMULATE}::test_the_record_played_under_its_own_policy_is_the_record[sqlite]",
     ),
 ]

@@ -271,6 +271,8 @@ def _signature(member: Any) -> str:
             shown.append("*")
             starred = True
         prefix = "**" if parameter.kind is parameter.VAR_KEYWORD else ""
-        default = "" if parameter.default is parameter.empty else f"={parameter.default!r}"
+        given = parameter.default
+        told = given.__name__ if inspect.isfunction(given) else repr(given)  # no address
+        default = "" if given is parameter.empty else f"={told}"
         shown.append(f"{prefix}{parameter.name}{default}")
     return f"({', '.join(shown)})"

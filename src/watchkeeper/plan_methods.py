@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from watchkeeper import act_inputs, inputs
 from watchkeeper.act_results import Asked, Intent, Plan, Proposal, intent_of, plan_of
 from watchkeeper.actions import show_plan
+from watchkeeper.actions.explain_act import ActExplanation, explain_intent, explain_plan
 from watchkeeper.actions.locate_tenant import tenant_of_intent, tenant_of_plan
 from watchkeeper.actions.plans import Plans
 from watchkeeper.actions.propose_plan import Proposed, propose_plan
@@ -189,6 +190,10 @@ class PlanDoor:
         owner = self._owner(plan_id, tenant_id)
         return show_plan.why_plan(self._carrier.db, owner, plan_id)
 
+    def explain(self, plan_id: str, *, tenant_id: str | None = None) -> ActExplanation:
+        """Why its gate let a plan pass, or held it back."""
+        return explain_plan(self._carrier.db, self._owner(plan_id, tenant_id), plan_id)
+
     def run_cycle(self, tenant_id: str | None = None) -> Counter[str]:
         """One cycle out of turn, of a tenant or of all; how much of what it did."""
         if tenant_id is None:
@@ -272,6 +277,10 @@ class IntentDoor:
             self._carrier.db, tenant, filters, before=before, limit=limit
         )
         return [intent_of(one, tenant) for one in found]
+
+    def explain(self, intent_id: str, *, tenant_id: str | None = None) -> ActExplanation:
+        """Why an action went by itself, was asked for, or was barred."""
+        return explain_intent(self._carrier.db, self._owner(intent_id, tenant_id), intent_id)
 
     def _owner(self, intent_id: str, tenant_id: str | None) -> TenantId:
         if tenant_id is not None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from watchkeeper.core.admission import Reason, Result
 from watchkeeper.core.envelope import retry_after_seconds
+from watchkeeper.core.explain import Check
 from watchkeeper.core.phrases import phrase
 from watchkeeper.core.time import ceil_epoch, to_datetime
 from watchkeeper.moves.admission import Decided
@@ -63,6 +64,19 @@ def verdict_of(decided: Decided) -> Verdict:
         retry_after_seconds=None if until is None else retry_after_seconds(until, decided.now),
         duplicate_of=None if verdict.duplicate is None else verdict.duplicate.decision_id,
     )
+
+
+def check_json(check: Check) -> dict[str, Any]:
+    """One line of an explanation."""
+    return {
+        "name": check.name,
+        "compared": check.compared,
+        "threshold": check.threshold,
+        "source": check.source,
+        "outcome": check.outcome,
+        "compared_value": check.value,
+        "threshold_value": check.limit,
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from watchkeeper import inputs
 from watchkeeper.actions.explain_refusal import Refusal, explain_refusal
 from watchkeeper.actions.export_bundle import export_bundle
 from watchkeeper.actions.locate_tenant import tenant_of_account, tenant_of_decision
 from watchkeeper.actions.plan_policy import Plan, Progress, plan_policy
+from watchkeeper.actions.simulate import Progress as SimulationProgress
+from watchkeeper.actions.simulate import simulate
+from watchkeeper.actions.simulated import Simulation
 from watchkeeper.actions.why_not import Prospects, why_not
 from watchkeeper.core.ids import AccountId, TenantId
 from watchkeeper.store.database import Database
-from watchkeeper.trust_inputs import parse_span
+from watchkeeper.trust_inputs import SimulationIn, parse_span, scene_of
 
 
 class TrustMethods:
@@ -41,6 +45,21 @@ class TrustMethods:
             processes=processes,
             on_progress=on_progress,
         )
+
+    def simulate(
+        self,
+        policy: str | None = None,
+        *,
+        on_progress: SimulationProgress | None = None,
+        **asked: object,
+    ) -> Simulation:
+        """What would happen under a policy, without one under the one in force.
+
+        `asked` says what comes in: rates and a seed, or `recorded=True` and how far back. It
+        is played in memory, on a clock of its own; nothing here is changed.
+        """
+        scene = scene_of(inputs.parse(SimulationIn, asked), self.db, policy)
+        return simulate(scene, on_progress)
 
     def why_not(self, account_id: str, *, tenant_id: str | None = None) -> Prospects:
         """What a trigger of each type would get now, and why. Changes nothing."""

@@ -157,6 +157,21 @@ def test_the_proposer_of_an_app_is_asked(wk: CommandLine, tmp_path: Path) -> Non
     assert len(made["steps"]) == 3
 
 
+@pytest.mark.req("T-10")
+def test_plans_and_intents_are_explained_by_their_ids(wk: CommandLine, app: App) -> None:
+    plan_id, intent_id = started(wk)
+    told = wk.json("explain", plan_id)
+    assert told == app.plans.explain(plan_id).to_json() == wk.json("explain", plan_id, *ACME)
+    assert told["explained"]["result"] == "ACTIVATED"
+    told = wk.json("explain", intent_id.upper())
+    assert told == app.intents.explain(intent_id).to_json()
+    words = wk("explain", intent_id).stdout
+    for part in ("REQUIRE_APPROVAL", "asks_for_each", "autonomy.mode", "smallest change"):
+        assert part in words
+    refused = wk("explain", plan_id, "--tenant", "bolt", exits=WRONG).stderr
+    assert "was refused" in refused
+
+
 @pytest.mark.req("A-11")
 def test_a_cycle_says_what_it_did(wk: CommandLine) -> None:
     plan_id = wk.json(*CREATE, "--step", MEET)["plan_id"]

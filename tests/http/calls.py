@@ -147,8 +147,10 @@ CALLS: dict[str, Call] = {
     ),
     "GET /v1/plans/{plan_id}/ledger": Call("/v1/plans/{plan}/ledger"),
     "GET /v1/plans/{plan_id}/why": Call("/v1/plans/{plan}/why"),
+    "GET /v1/plans/{plan_id}/explain": Call("/v1/plans/{plan}/explain"),
     "GET /v1/intents": Call(),
     "GET /v1/intents/{intent_id}": Call("/v1/intents/{intent}"),
+    "GET /v1/intents/{intent_id}/explain": Call("/v1/intents/{intent}/explain"),
     "POST /v1/intents/{intent_id}/approve": Call(
         "/v1/intents/{intent}/approve", {}, tenant_in="body"
     ),

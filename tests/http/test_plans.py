@@ -10,6 +10,7 @@ from tests.http.door import ADMIN_KEY, Door, bearer, places_of, problem_of
 from watchkeeper import telemetry
 from watchkeeper.act_results import Action, Asked, Outcome, Proposal
 from watchkeeper.actions.act_topics import register_actions
+from watchkeeper.actions.explain_act import explain_intent, explain_plan
 from watchkeeper.actions.run_cycle import run_cycle
 from watchkeeper.core.ids import TenantId
 from watchkeeper.http.app import create_app
@@ -461,3 +462,27 @@ def test_what_became_of_plans_is_counted(door: Door, client: TestClient) -> None
     metrics = door.with_key(None).get("/metrics").text
     assert 'watchkeeper_intents_open{status="PENDING_APPROVAL"} 0.0' in metrics
     assert "canary" not in metrics
+
+
+@pytest.mark.req("T-10")
+def test_a_held_plan_and_an_asked_action_are_explained(door: Door, client: TestClient) -> None:
+    policy = {"plan_types": {KIND: {"required_facts": {"owner": "yes"}}}}
+    assert door.admin.put("/v1/policy", json=policy).status_code == 200
+    plan_id = made(client)["plan_id"]
+    do(client, f"plans/{plan_id}/approve")
+    cycle(door)
+    whose = TenantId(client.get(f"/v1/plans/{plan_id}").json()["tenant_id"])
+    told = client.get(f"/v1/plans/{plan_id}/explain").json()
+    assert told["binding_check"] == "required_facts"
+    assert told["smallest_change"] == f'plan_types.{KIND}.required_facts.owner = "no"'
+    assert told == explain_plan(door.server.db, whose, plan_id).to_json()
+    do(client, f"plans/{plan_id}/facts", {"facts": {"owner": "kim"}})
+    cycle(door)
+    [asked] = client.get(f"/v1/intents?plan_id={plan_id}").json()["items"]
+    told = client.get(f"/v1/intents/{asked['intent_id']}/explain").json()
+    assert (told["explained"]["result"], told["binding_check"]) == (
+        "REQUIRE_APPROVAL",
+        "asks_for_each",
+    )
+    assert told == explain_intent(door.server.db, whose, asked["intent_id"]).to_json()
+    problem_of(client.get(f"/v1/intents/{plan_id}/explain"), 404, "not_found")

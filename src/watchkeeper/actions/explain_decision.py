@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from watchkeeper.actions.keep_ledger import why_gone
-from watchkeeper.core.explain import Check, Trail, trail
+from watchkeeper.core.explain import Trail, trail
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.ledger import Kind, Recorded
 from watchkeeper.core.policy import rules_for
@@ -15,7 +15,7 @@ from watchkeeper.core.time import Instant, to_iso
 from watchkeeper.core.verdict_record import read_case, read_verdict
 from watchkeeper.errors import NotFound
 from watchkeeper.moves.admission import decided_from
-from watchkeeper.results import Verdict, verdict_of
+from watchkeeper.results import Verdict, check_json, verdict_of
 from watchkeeper.store import ledger
 from watchkeeper.store.database import Database
 from watchkeeper.store.json import loads
@@ -35,24 +35,12 @@ class Explanation:
         earliest = self.trail.earliest_pass_at
         return {
             "verdict": self.verdict.to_json(),
-            "checks": [_check(check) for check in self.trail.checks],
+            "checks": [check_json(check) for check in self.trail.checks],
             "binding_check": self.trail.binding_check,
             "earliest_pass_at": None if earliest is None else to_iso(earliest),
             "smallest_change": self.trail.smallest_change,
             "agrees": self.agrees,
         }
-
-
-def _check(check: Check) -> dict[str, Any]:
-    return {
-        "name": check.name,
-        "compared": check.compared,
-        "threshold": check.threshold,
-        "source": check.source,
-        "outcome": check.outcome,
-        "compared_value": check.value,
-        "threshold_value": check.limit,
-    }
 
 
 def explain_decision(db: Database, tenant_id: TenantId, decision_id: str) -> Explanation:

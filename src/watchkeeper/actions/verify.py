@@ -13,6 +13,7 @@ from typing import Any
 
 from watchkeeper.actions.tick_milestones import incomplete
 from watchkeeper.actions.verify_ledger import as_data, verify_ledger
+from watchkeeper.actions.verify_schedules import incomplete_schedules
 from watchkeeper.core.admission import ENGINE
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.ledger import Recorded
@@ -53,6 +54,7 @@ GRACE_US = 10 * MINUTE
 
 RECOMPUTED = "verdicts_recompute"
 COMPLETE = "milestones_are_complete"
+SCHEDULED = "schedules_are_complete"
 CHAINED = "ledger_is_chained"
 
 
@@ -87,6 +89,7 @@ def verify(
     )
     told = {q.name: q.holds for q in asked}
     told[COMPLETE] = "what milestones make due next is what the tenant's tick is planned for"
+    told[SCHEDULED] = "what schedules made due has fired once each, or is told missed"
     told[RECOMPUTED] = "a recorded verdict follows from what was recorded with it"
     told[CHAINED] = "the ledger is what was sealed, entry by entry, and as its checkpoints say"
     broken: dict[str, list[dict[str, object]]] = {name: [] for name in told}
@@ -108,6 +111,7 @@ def verify(
             for one in REPORT_QUESTIONS:
                 add(broken[one.name], tenant_id, questions_report.ask(tx, one, scope))
             add(broken[COMPLETE], tenant_id, incomplete(db, tx))
+            add(broken[SCHEDULED], tenant_id, incomplete_schedules(tx, scope.after_seq))
             outcome_us = db.policies.exact(tx).rules.act.outcome_timeout_us
             for one in ACT_QUESTIONS:
                 rows = questions_act.ask(tx, one, scope, outcome_us)

@@ -12,6 +12,7 @@ from watchkeeper.cli.output import say, say_facts, say_json, say_table
 from watchkeeper.cli.place import as_id, opened
 
 if TYPE_CHECKING:
+    from watchkeeper.actions.explain_act import ActExplanation
     from watchkeeper.results import Verdict
     from watchkeeper.store.database import Database
 
@@ -118,18 +119,24 @@ def signal(
 
 def explain(
     decision_id: Annotated[
-        str, typer.Argument(metavar="ID", help="A decision; with --tenant a refused pull or turn.")
+        str,
+        typer.Argument(
+            metavar="ID", help="A decision, a plan or an intent; with --tenant a pull or turn."
+        ),
     ],
     tenant: OwnerTenant = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say why a decision went as it did: each check, and the one that decided."""
+    """Say why a decision went as it did, or a plan or an action: each check, and which decided."""
     from watchkeeper.actions.explain_decision import explain_decision, is_decision
     from watchkeeper.actions.locate_tenant import tenant_of_decision
     from watchkeeper.core.ids import TenantId
 
     with opened(db) as database:
+        if (act := _act(database, tenant, decision_id)) is not None:
+            _say_act(act.to_json(), as_json)
+            return
         if tenant is not None and not is_decision(database, TenantId(tenant), decision_id):
             _explain_refusal(database, tenant, decision_id, as_json)
             return
@@ -142,6 +149,34 @@ def explain(
         return
     verdict = explained["verdict"]
     say_facts({"decision": decision_id, "tenant": owner, **_facts(verdict)})
+    say()
+    _say_checks(explained)
+
+
+def _act(database: Database, tenant: str | None, name: str) -> ActExplanation | None:
+    """Of a plan or an intent of this id; None where it is neither."""
+    from watchkeeper.actions.explain_act import explain_intent, explain_plan
+    from watchkeeper.actions.locate_tenant import tenant_of_intent, tenant_of_plan
+    from watchkeeper.errors import NotFound
+
+    for owner_of, explained in (
+        (tenant_of_plan, explain_plan),
+        (tenant_of_intent, explain_intent),
+    ):
+        try:
+            owner = owner_of(database, name.lower())
+        except NotFound:
+            continue
+        if tenant in (None, owner):
+            return explained(database, owner, name.lower())
+    return None
+
+
+def _say_act(explained: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        say_json(explained)
+        return
+    say_facts(explained["explained"])
     say()
     _say_checks(explained)
 

@@ -32,6 +32,7 @@ from watchkeeper.cli import (
     reports,
     schedules,
     serve,
+    simulate,
     sinks,
     tenants,
     turns,
@@ -67,6 +68,7 @@ app.command("trigger", rich_help_panel=ASK)(decide.trigger)
 app.command("signal", rich_help_panel=ASK)(decide.signal)
 app.command("explain", rich_help_panel=ASK)(decide.explain)
 app.command("why-not", rich_help_panel=ASK)(why_not.why_not)
+app.command("simulate", rich_help_panel=ASK)(simulate.simulate)
 app.add_typer(bundle.app, name="bundle", rich_help_panel=ASK)
 app.add_typer(ledger.app, name="ledger", rich_help_panel=ASK)
 app.add_typer(turns.app, name="turns", rich_help_panel=ASK)

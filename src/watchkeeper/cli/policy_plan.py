@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from watchkeeper.cli.bars import bar
 from watchkeeper.cli.options import AsJson, Db
-from watchkeeper.cli.output import console, say, say_facts, say_json, say_table
+from watchkeeper.cli.output import say, say_facts, say_json, say_table
 from watchkeeper.cli.place import opened
 
 if TYPE_CHECKING:
-    from watchkeeper.actions.plan_policy import Plan, Progress
+    from watchkeeper.actions.plan_policy import Plan
 
 SHOWN = 20
-PATIENCE_SECONDS = 1.0
 
 
 New = Annotated[Path, typer.Argument(metavar="NEW", help="A TOML document; - for stdin.")]
@@ -69,7 +65,7 @@ def plan(
     from watchkeeper.trust_inputs import parse_span
 
     span, document = parse_span(since, "--since"), text_of(file)
-    with opened(db) as database, _bar() as on_progress:
+    with opened(db) as database, bar("replaying") as on_progress:
         found = plan_policy(
             database,
             document,
@@ -152,22 +148,3 @@ def _waited(delay: dict[str, Any]) -> str | None:
 
 def _seconds(value: float | None) -> str:
     return "never" if value is None else f"{value:g} s"
-
-
-@contextmanager
-def _bar() -> Iterator[Progress | None]:
-    """A bar on a terminal, for what takes longer than a moment."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.progress import Progress as Bar
-
-    began = time.monotonic()
-    with Bar(console=console(err=True), transient=True, disable=False) as bar:
-        line = bar.add_task("replaying", total=None, visible=False)
-
-        def told(done: int, total: int) -> None:
-            patient = time.monotonic() - began < PATIENCE_SECONDS
-            bar.update(line, completed=done, total=total, visible=not patient)
-
-        yield told

@@ -114,9 +114,24 @@ class Held(StrEnum):
     HUMAN_TOUCH_REQUIRED = "HUMAN_TOUCH_REQUIRED"
 
 
+class GateCheck(StrEnum):
+    """What the gate asks, in its order."""
+
+    CONFLICT = "no_active_plan_of_the_type"
+    TYPE = "known_plan_type"
+    FACTS = "required_facts"
+    APPROVAL = "approved"
+    POSTURE = "posture"
+    PERSON = "human_touch"
+    ACTIONS = "actions_allowed"
+    RISK = "risk"
+    ORDER = "step_order"
+
+
 class Obstacle(NamedTuple):
     reason: Held
     explanation: str
+    check: GateCheck
 
 
 class GateFacts(NamedTuple):
@@ -149,22 +164,24 @@ def _obstacles(
 ) -> Iterator[Obstacle]:
     if of.conflict is not None:
         words = f"plan {of.conflict} of the same account and type is active"
-        yield Obstacle(Held.CONFLICT_ACTIVE_PLAN, words)
+        yield Obstacle(Held.CONFLICT_ACTIVE_PLAN, words, GateCheck.CONFLICT)
     kind = rules.types.get(type_name)
     if kind is None:
-        yield Obstacle(Held.INVALID_PLAN_TYPE, f"policy has no plan type {type_name} any more")
+        words = f"policy has no plan type {type_name} any more"
+        yield Obstacle(Held.INVALID_PLAN_TYPE, words, GateCheck.TYPE)
         return
     missing = sorted(kind.required_facts - of.facts)
     if missing:
-        yield Obstacle(Held.PRECONDITIONS_UNMET, f"facts are missing: {', '.join(missing)}")
+        words = f"facts are missing: {', '.join(missing)}"
+        yield Obstacle(Held.PRECONDITIONS_UNMET, words, GateCheck.FACTS)
     if of.approved_by is None:
-        yield Obstacle(Held.PRECONDITIONS_UNMET, "nobody has approved it")
+        yield Obstacle(Held.PRECONDITIONS_UNMET, "nobody has approved it", GateCheck.APPROVAL)
     if of.posture is not None and of.posture in kind.blocked_postures:
         words = f"the account's posture is {of.posture}"
-        yield Obstacle(Held.PRECONDITIONS_UNMET, words)
+        yield Obstacle(Held.PRECONDITIONS_UNMET, words, GateCheck.POSTURE)
     if kind.needs_person and not of.approved_by_person:
         words = "policy approved it; a person has to"
-        yield Obstacle(Held.HUMAN_TOUCH_REQUIRED, words)
+        yield Obstacle(Held.HUMAN_TOUCH_REQUIRED, words, GateCheck.PERSON)
     yield from _step_obstacles(rules, kind, steps, risks)
 
 
@@ -175,14 +192,15 @@ def _step_obstacles(
     for step in steps:
         if step.action_type not in kind.actions:
             words = f"{kind.name} may no longer {step.action_type}"
-            yield Obstacle(Held.INVALID_PLAN_TYPE, words)
+            yield Obstacle(Held.INVALID_PLAN_TYPE, words, GateCheck.ACTIONS)
         risk = risks.get(step.action_type, Risk.HIGH)
         if risk > most:
-            words = f"{step.action_type} is of {risk.name.lower()} risk, the tenant allows"
-            yield Obstacle(Held.RISK_ELEVATED, f"{words} {most.name.lower()}")
+            told = f"{step.action_type} is of {risk.name.lower()} risk"
+            words = f"{told}, the tenant allows {most.name.lower()}"
+            yield Obstacle(Held.RISK_ELEVATED, words, GateCheck.RISK)
     for step in out_of_order(kind, steps):
         words = f"{step.step_id} ({step.action_type}) stands behind a later action"
-        yield Obstacle(Held.STEP_ORDER_VIOLATION, words)
+        yield Obstacle(Held.STEP_ORDER_VIOLATION, words, GateCheck.ORDER)
 
 
 class Sanitised(NamedTuple):

@@ -8,6 +8,7 @@ from fastapi import Query, Response
 
 from watchkeeper.act_inputs import IntentOutcomeIn, Name, ReasonIn
 from watchkeeper.act_results import intent_of
+from watchkeeper.actions.explain_act import explain_intent
 from watchkeeper.actions.show_plan import list_intents, show_intent
 from watchkeeper.core.ids import TenantId
 from watchkeeper.errors import Invalid
@@ -17,7 +18,7 @@ from watchkeeper.http.answers import LIMIT, Cursor, Limit, TenantQuery, answer, 
 from watchkeeper.http.context import Context, Ctx, identifier, is_identifier
 from watchkeeper.http.route import router
 from watchkeeper.http.shapes import Page
-from watchkeeper.http.shapes_act import IntentOut, IntentStatus, ReportedOut
+from watchkeeper.http.shapes_act import ActExplainOut, IntentOut, IntentStatus, ReportedOut
 from watchkeeper.input_types import AccountName, Id
 from watchkeeper.moves.steps import Ending
 
@@ -61,6 +62,14 @@ def get_intent(intent_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Respo
     """One intent: what it asks for, who said yes, how it went."""
     whose, known = _named(ctx, intent_id, tenant_id)
     return answer(_shown(ctx, whose, known))
+
+
+@routes.get("/v1/intents/{intent_id}/explain", response_model=ActExplainOut)
+@needs(Access.READ)
+def get_intent_explanation(intent_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
+    """Why an action went by itself, was asked for or barred, and what would have changed it."""
+    whose, known = _named(ctx, intent_id, tenant_id)
+    return answer(explain_intent(ctx.db, whose, known).to_json())
 
 
 @routes.post("/v1/intents/{intent_id}/approve", response_model=IntentOut)

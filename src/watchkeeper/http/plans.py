@@ -9,6 +9,7 @@ from fastapi import Query, Response
 from watchkeeper.act_inputs import FactsIn, Name, PlanIn, ProposeIn, ReasonIn, SkipIn
 from watchkeeper.act_results import plan_entry_json
 from watchkeeper.actions import show_plan
+from watchkeeper.actions.explain_act import explain_plan
 from watchkeeper.core.ids import TenantId
 from watchkeeper.errors import Invalid
 from watchkeeper.http import views_act as views
@@ -17,7 +18,14 @@ from watchkeeper.http.answers import LIMIT, Cursor, Limit, TenantQuery, answer, 
 from watchkeeper.http.context import Context, Ctx, identifier, is_identifier
 from watchkeeper.http.route import router
 from watchkeeper.http.shapes import Page
-from watchkeeper.http.shapes_act import PlanEntryOut, PlanOut, PlanStatus, ProposedOut, WhyOut
+from watchkeeper.http.shapes_act import (
+    ActExplainOut,
+    PlanEntryOut,
+    PlanOut,
+    PlanStatus,
+    ProposedOut,
+    WhyOut,
+)
 from watchkeeper.input_types import AccountName, Id
 from watchkeeper.plan_methods import proposed
 from watchkeeper.store.json import loads
@@ -169,6 +177,14 @@ def get_plan_why(plan_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Respo
     """Why a plan stands where it stands, until when, and what a person can do about it."""
     whose, known = _named(ctx, plan_id, tenant_id)
     return answer(views.why(show_plan.why_plan(ctx.db, whose, known), whose))
+
+
+@routes.get("/v1/plans/{plan_id}/explain", response_model=ActExplainOut)
+@needs(Access.READ)
+def get_plan_explanation(plan_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
+    """Why its gate let a plan pass or held it back: each check, and what would have changed it."""
+    whose, known = _named(ctx, plan_id, tenant_id)
+    return answer(explain_plan(ctx.db, whose, known).to_json())
 
 
 def _named(ctx: Context, plan_id: str, tenant_id: str | None) -> tuple[TenantId, str]:

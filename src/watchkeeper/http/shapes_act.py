@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from watchkeeper.http.shapes import CheckOut
+
 PlanStatus = Literal["DRAFT", "APPROVED", "ACTIVE", "PAUSED", "COMPLETED", "ABORTED", "EXPIRED"]
 StepStatus = Literal["PENDING", "PENDING_APPROVAL", "AUTO_EXECUTED", "DONE", "SKIPPED", "FAILED"]
 IntentStatus = Literal[
@@ -127,3 +129,25 @@ class WhyOut(BaseModel):
     steps: list[StepOut]
     recent: list[PlanEntryOut] = Field(description="The last lines of its ledger, oldest first.")
     can: list[ChoiceOut] = Field(description="What a person can do now, what helps most first.")
+
+
+class ActExplainedOut(BaseModel):
+    kind: Literal["plan", "intent"]
+    id: str
+    plan_id: str
+    result: str = Field(description="ACTIVATED or HELD of a plan, the approval of an intent.")
+    reason: str | None
+    explanation: str = Field(description="In words; they may change.")
+    clause: str | None = Field(description="The line of policy that bound.")
+    at: str
+    entry_id: str | None = Field(description="Null: as it would be decided now.")
+    policy_version: int
+
+
+class ActExplainOut(BaseModel):
+    explained: ActExplainedOut
+    checks: list[CheckOut]
+    binding_check: str | None
+    earliest_pass_at: str | None
+    smallest_change: str | None
+    agrees: bool = Field(description="The record decides to what was recorded again.")

@@ -137,6 +137,12 @@ class Desk:
         """Policy before what programs said; what neither knows is of high risk."""
         return {**self.context.risks, **self.rules.act.risks}
 
+    def ruled(self) -> dict[str, Any]:
+        """Which rules a decision followed, for its line in the ledger."""
+        rules = self.rules
+        policy = {"hash": rules.policy_hash, "version": rules.policy_version}
+        return {"policy": policy, "tier": self.tenant.tier}
+
     def killed(self, action_type: str) -> str | None:
         """Why nothing of this type may be done now, in words."""
         return killed_by(self.context.switches, action_type)

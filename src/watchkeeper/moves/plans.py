@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from watchkeeper.core.explain_act import gate_record
 from watchkeeper.core.ids import AccountId, PlanId
 from watchkeeper.core.ledger import Kind
-from watchkeeper.core.plan_types import GateFacts, Held, PlanType, check_steps, may_activate
+from watchkeeper.core.plan_types import (
+    GateFacts,
+    Held,
+    Obstacle,
+    PlanType,
+    check_steps,
+    may_activate,
+)
 from watchkeeper.core.plans import (
     OVER,
     IntentState,
@@ -198,8 +206,9 @@ def _activate(desk: Desk, case: Case, conflict: PlanId | None, posture: str | No
     )
     given = list(case.steps.values())
     gate = may_activate(desk.rules.act, case.plan.plan_type, given, desk.risks(), of)
+    told = {**desk.ruled(), "gate": gate_record(given, desk.risks(), of)}
     if not gate.can_activate:
-        _hold(desk, case, [(one.reason, one.explanation) for one in gate.obstacles])
+        _hold(desk, case, gate.obstacles, told)
         return False
     desk.put(
         case,
@@ -208,17 +217,17 @@ def _activate(desk: Desk, case: Case, conflict: PlanId | None, posture: str | No
         reason=None,
         due_at=desk.now,
     )
-    desk.record(case, Kind.PLAN_ACTIVATED, facts=sorted(of.facts), posture=posture)
+    desk.record(case, Kind.PLAN_ACTIVATED, facts=sorted(of.facts), posture=posture, **told)
     desk.counts["activated"] += 1
     return True
 
 
-def _hold(desk: Desk, case: Case, obstacles: Sequence[tuple[Held, str]]) -> None:
+def _hold(desk: Desk, case: Case, obstacles: Sequence[Obstacle], inputs: Mapping[str, Any]) -> None:
     """It is considered again in a later cycle; the ledger tells of it when the reason changes."""
-    words = "; ".join(f"{reason}: {explanation}" for reason, explanation in obstacles)
+    words = "; ".join(f"{one.reason}: {one.explanation}" for one in obstacles)
     if case.plan.reason != words:
-        told = [{"explanation": words, "reason": reason} for reason, words in obstacles]
-        desk.record(case, Kind.PLAN_HELD, reason=obstacles[0][0], obstacles=told)
+        told = [{"explanation": one.explanation, "reason": one.reason} for one in obstacles]
+        desk.record(case, Kind.PLAN_HELD, reason=obstacles[0].reason, obstacles=told, **inputs)
     desk.put(case, reason=words, due_at=min(_look_again_at(desk, case), case.plan.expires_at))
     desk.counts["held"] += 1
 

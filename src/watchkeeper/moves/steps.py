@@ -174,6 +174,7 @@ def _start(desk: Desk, case: Case, step: Step, attempt: int) -> None:
         intent_id=intent.intent_id,
         risk=risk.name.lower(),
         used_today=used,
+        **desk.ruled(),
     )
     desk.counts["steps_started"] += 1
     is_suspect = step.reason == Reason.OUTCOME_UNKNOWN  # told to whoever carries it out

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from watchkeeper.core.ids import AccountId, ScheduleId
+from watchkeeper.core.ledger import Kind
 from watchkeeper.core.schedule import CatchUp
+from watchkeeper.core.schedule_history import Told
 from watchkeeper.core.time import Instant
+from watchkeeper.store.json import loads
 from watchkeeper.store.statement import same
 from watchkeeper.store.transaction import Row, Tx
 
@@ -29,6 +32,11 @@ _PUT = same(
     " updated_at = excluded.updated_at"
 )
 _ADVANCE = same("update schedules set next_fire_at = %s where tenant_id = %s and schedule_id = %s")
+_HISTORY = same(
+    "select subject, seq, at, kind, data from ledger where tenant_id = %s and seq > %s and kind in"
+    f" ('{Kind.SCHEDULE_SET}', '{Kind.SCHEDULE_REMOVED}', '{Kind.SCHEDULE_FIRED}',"
+    f" '{Kind.SCHEDULE_MISSED}') order by seq desc limit %s"
+)
 _DELETE = same("delete from schedules where tenant_id = %s and schedule_id = %s")
 
 
@@ -80,6 +88,16 @@ def advance(tx: Tx, schedule_id: ScheduleId, next_fire_at: Instant) -> None:
 
 def delete(tx: Tx, schedule_id: ScheduleId) -> None:
     tx.run(_DELETE, (tx.tenant_id, schedule_id))
+
+
+def history(tx: Tx, after_seq: int, most: int) -> tuple[list[tuple[ScheduleId, Told]], bool]:
+    """The newest lines about schedules, oldest first, and whether that is all of them."""
+    rows = tx.rows(_HISTORY, (tx.tenant_id, after_seq, most))
+    found = [
+        (ScheduleId(subject), Told(seq, Instant(at), Kind(kind), loads(data)))
+        for subject, seq, at, kind, data in reversed(rows)
+    ]
+    return found, after_seq == 0 and len(rows) < most
 
 
 def _schedule(row: Row) -> Schedule:
