@@ -163,7 +163,8 @@ def with_body() -> list[str]:
 
 def test_every_call_with_a_body_is_tried() -> None:
     own = {"PUT /v1/policy", "POST /v1/policy/plan", "PUT /v1/policy/shadows/{name}"}
-    assert set(with_body()) - set(FULL) == own  # their document has tests of its own
+    empty = {"POST /v1/reports"}
+    assert set(with_body()) - set(FULL) == own | empty  # documents have tests of their own
 
 
 def wrongs(name: str) -> list[tuple[str, str, dict[str, Any]]]:
