@@ -240,18 +240,25 @@ def load(*, with_cjk: bool = True) -> Fonts:
     """All fonts of the installed extras. They are read once."""
     need("reportlab")
     shaper, packed = need("uharfbuzz"), need("pymupdf_fonts")
-    ttfonts = need("reportlab.pdfbase.ttfonts")
     regular, bold = packed.myfont("figo"), packed.myfont("figbo")
     buffers = [regular, *(packed.myfont(n) for n in ("notos", "symbol2", "symbol1", "math"))]
     if with_cjk and (cjk := _cjk()) is not None:
         buffers.append(cjk)
     faces = [_face(shaper, buffer) for buffer in buffers]
-    plain = {
-        name: ttfonts.TTFont(name, io.BytesIO(buffer), asciiReadable=False, shapable=False)
-        for name, buffer in ((REGULAR, regular), (BOLD, bold))
-    }
     have = [_codes(face) for face in faces]
-    return Fonts(shaper, faces, _face(shaper, bold), plain, have)
+    return Fonts(shaper, faces, _face(shaper, bold), _plain(), have)
+
+
+@functools.cache
+def _plain() -> dict[str, Any]:
+    """Made once in a process: reportlab keeps the first font of a name, whoever comes after."""
+    ttfonts, packed = need("reportlab.pdfbase.ttfonts"), need("pymupdf_fonts")
+    return {
+        name: ttfonts.TTFont(
+            name, io.BytesIO(packed.myfont(short)), asciiReadable=False, shapable=False
+        )
+        for name, short in ((REGULAR, "figo"), (BOLD, "figbo"))
+    }
 
 
 def _cjk() -> bytes | None:
