@@ -59,6 +59,8 @@ create table sim_leases (n integer primary key, message_id text, token text, pro
 create trigger sim_claim after update of locked_by on outbox
     when new.locked_by is not null and new.locked_by is not old.locked_by begin {_LOG}
     (new.id, new.locked_by, sim_process(), 'claim', new.updated_at, new.locked_until); end;
+create trigger sim_born after insert on outbox when new.locked_by is not null begin {_LOG}
+    (new.id, new.locked_by, sim_process(), 'claim', new.updated_at, new.locked_until); end;
 create trigger sim_renew after update of locked_until on outbox
     when new.locked_by is not null and new.locked_by is old.locked_by begin {_LOG}
     (new.id, new.locked_by, sim_process(), 'renew', new.updated_at, new.locked_until); end;
@@ -79,6 +81,10 @@ begin
             {_LOG} (old.id, old.locked_by, who, 'done', null, null);
         end if;
         return old;
+    elsif tg_op = 'INSERT' then
+        if new.locked_by is not null then
+            {_LOG} (new.id, new.locked_by, who, 'claim', new.updated_at, new.locked_until);
+        end if;
     elsif new.locked_by is not null and new.locked_by is distinct from old.locked_by then
         {_LOG} (new.id, new.locked_by, who, 'claim', new.updated_at, new.locked_until);
     elsif new.locked_by is not null and new.locked_until is distinct from old.locked_until then
@@ -88,7 +94,7 @@ begin
     end if;
     return new;
 end $$;
-create trigger sim_log after update or delete on outbox for each row execute function sim_log();
+create trigger sim_log after insert or update or delete on outbox for each row execute function sim_log();
 """
 
 
