@@ -137,7 +137,10 @@ class Model:
         if intent.state == ("SUCCEEDED" if succeeded else "FAILED") and not intent.is_unknown:
             return
         if not intent.is_begun:
-            raise Refused(intent.state)
+            if intent.state != "APPROVED" or plan.status != "ACTIVE":
+                raise Refused(intent.state)
+            intent.state, intent.is_begun = "EXECUTING", True  # carried out by hand
+            intent.deadline = self.now + OUTCOME
         if self.conclude(plan, intent, succeeded=succeeded):
             self.advance(plan)
 

@@ -94,7 +94,8 @@ begin
     end if;
     return new;
 end $$;
-create trigger sim_log after insert or update or delete on outbox for each row execute function sim_log();
+create trigger sim_log after insert or update or delete on outbox
+    for each row execute function sim_log();
 """
 
 

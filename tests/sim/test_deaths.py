@@ -7,7 +7,7 @@ from tests.sim.places import Ground
 
 pytestmark = [pytest.mark.req("T-32"), pytest.mark.slow, pytest.mark.timeout(600)]
 
-QUICK = {"admit": 4, "finalize": 5, "schedule a pull": 13, "claim and ack": 4, "plan": 23}
+QUICK = {"admit": 12, "finalize": 13, "schedule a pull": 151, "claim and ack": 12, "plan": 41}
 """Every so many points only: all of them are for `-m stress`."""
 
 

@@ -4,10 +4,11 @@ What outlives a process is here: its intentions (a client that is started again 
 was), the journal of what handlers and receivers were called with, and what callers were told.
 """
 
+import contextlib
 import gc
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -42,8 +43,19 @@ _NEXT = (
     " from outbox where done_at is null"
 )
 
-for _name in ("watchkeeper", "sqlalchemy.pool"):
-    logging.getLogger(_name).setLevel(logging.CRITICAL)  # what fails here was meant to
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """What fails in here was meant to; others want to hear of it."""
+    loggers = [logging.getLogger(name) for name in ("watchkeeper", "sqlalchemy.pool")]
+    levels = [one.level for one in loggers]
+    for one in loggers:
+        one.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for one, level in zip(loggers, levels, strict=True):
+            one.setLevel(level)
 
 
 @dataclass
@@ -234,7 +246,7 @@ def run(
     seed: int, ground: Ground, engine: Any, cast: Callable[[World], None], audit: Callable[..., Any]
 ) -> "Result":
     """Play a seed and look at what is left of it."""
-    with ground.fresh(engine) as site:
+    with _quiet(), ground.fresh(engine) as site:
         world = World(seed, site, cast)
         world.play()
         broken = world.errors() or audit(world)

@@ -84,9 +84,13 @@ class Dispatcher:
         learn_rules(self.db)
         plain, own = self._taken()
         self._is_claiming = claiming
-        has_begun = self._write(own)  # first: what follows from it may be claimed at once
-        self._begin()
-        if has_begun and not plain and self.leases.clock() - self._asked < SPARED_SECONDS:
+        first = [one for one in own if self.registry.ended_by(one).carry_on is not None]
+        own = [one for one in own if self.registry.ended_by(one).carry_on is None]
+        has_begun = self._write(first)  # what follows from it is begun at once
+        if has_begun:
+            self._begin()
+        is_recent = self.leases.clock() - self._asked < SPARED_SECONDS
+        if has_begun and is_recent and not (plain or own):
             count_deliveries(self.counts - before)
             return replace(self._found, claimed=[], has_more=True)
         queues = self._queues() if claiming else []
@@ -94,7 +98,7 @@ class Dispatcher:
         try:
             found = exchange(self.db, [one.message for one in plain], queues, self._begin)
         except BaseException:
-            self._unwritten += plain
+            self._unwritten += plain + own
             raise
         finally:
             self._begin()
@@ -102,11 +106,12 @@ class Dispatcher:
         if found.are_acked:
             self.counts["delivered"] += len(plain)
             self.leases.drop([one.message.id for one in plain])
-            plain = []
+        else:
+            own += plain
         self._start(found.claimed, queues, since)
-        if plain or not (found.has_more and self.has_room):
+        if own or not (found.has_more and self.has_room):
             self._begin()
-        self._write(plain)
+        self._write(own)
         count_deliveries(self.counts - before)
         return found
 
