@@ -102,6 +102,10 @@ class Feed:
         with self._lock:
             self._followers.discard(follower)
 
+    @property
+    def followers(self) -> int:
+        return len(self._followers)
+
     def close(self) -> None:
         """After a stop: wait until nobody looks any more, so that the database can be let go."""
         thread = self._thread

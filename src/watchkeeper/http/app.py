@@ -51,6 +51,7 @@ from watchkeeper.http.answers import answer
 from watchkeeper.http.context import Server, Workers
 from watchkeeper.http.edge import Edge
 from watchkeeper.http.keys import Keyring
+from watchkeeper.http.pages import PAGES
 from watchkeeper.http.route import GuardedRoute
 from watchkeeper.moves.admission import Decided
 from watchkeeper.plan_methods import Proposer
@@ -137,7 +138,9 @@ def create_app(
     for routes in ROUTERS:
         app.include_router(routes)
     app.include_router(health.routes)
-    _open_pages(app)
+    for pages in PAGES:
+        app.include_router(pages)
+    _describe(app)
     problems.install(app)
     app.add_middleware(Edge, settings=settings)
     return app
@@ -171,13 +174,9 @@ def _guarded_routes() -> list[GuardedRoute]:
     return found
 
 
-def _open_pages(app: FastAPI) -> None:
-    """What anybody may see: where to go from here, and the description of the API."""
+def _describe(app: FastAPI) -> None:
+    """What anybody may see: the description of the API."""
     described: list[dict[str, object]] = []
-
-    @app.get("/", include_in_schema=False)
-    async def get_root() -> Response:
-        return answer({"name": "watchkeeper", "api": "/v1", "description": "/openapi.json"})
 
     @app.get("/openapi.json", include_in_schema=False)
     async def get_description() -> Response:

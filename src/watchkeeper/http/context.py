@@ -33,7 +33,9 @@ from watchkeeper.core.ids import AccountId, ScheduleId, TenantId
 from watchkeeper.errors import Invalid, NotFound
 from watchkeeper.handlers.registry import Registry
 from watchkeeper.http.access import Caller
+from watchkeeper.http.glances import Glances
 from watchkeeper.http.keys import Keyring
+from watchkeeper.http.session import Sessions
 from watchkeeper.http.views import rendered
 from watchkeeper.inputs import parse_tenant_id
 from watchkeeper.plan_methods import Proposer
@@ -68,12 +70,15 @@ class Server:
     workers: Workers | None = None
     stopping: threading.Event = field(default_factory=threading.Event)
     feed: Feed = field(init=False)
+    sessions: Sessions = field(init=False)
+    glances: Glances = field(default_factory=Glances)
     health_threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(2))
     feed_threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(4))
 
     def __post_init__(self) -> None:
         most = self.settings.followers_max
         self.feed = Feed(self.db, rendered, self.stopping, followers_max=most)
+        self.sessions = Sessions(self.keyring, dev=self.dev)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,8 @@ from watchkeeper.ids import new_id
 from watchkeeper.settings import Settings
 
 HEALTH = frozenset({"/healthz", "/readyz", "/metrics"})
-STREAM = "/v1/stream"
-"""Stays open for as long as somebody follows: how many there may be is counted there."""
+STREAMS = frozenset({"/v1/stream", "/live"})
+"""Stay open for as long as somebody follows: how many there may be is counted there."""
 BATCHES = frozenset({"/v1/signals", "/v1/triggers"})
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 HEADER_BYTES_MAX = 16 * 1024
@@ -78,7 +78,7 @@ class Edge:
         if refused is not None:
             await refused(scope, receive, answered.send)
             return
-        counted = 0 if scope["path"] == STREAM else 1
+        counted = 0 if scope["path"] in STREAMS else 1
         self._under_way += counted
         telemetry.HTTP_IN_FLIGHT.set(self._under_way)
         try:

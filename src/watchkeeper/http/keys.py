@@ -17,6 +17,7 @@ from watchkeeper.errors import Unauthorized
 from watchkeeper.http.access import Caller
 from watchkeeper.http.problems import Refused
 from watchkeeper.store import api_keys
+from watchkeeper.store.api_keys import ApiKey
 from watchkeeper.store.database import Database
 
 HEADER_LENGTH_MAX = 1024
@@ -43,16 +44,37 @@ class Keyring:
         if parts is None:
             raise _refused()
         key_id, secret = parts
-        with self._db.read(SYSTEM) as tx:
-            stored = api_keys.find(tx, key_id)
+        stored = self._stored(key_id)
         expected = _NOBODY if stored is None else stored.secret_hash
         matches = hmac.compare_digest(hash_of(secret), expected)
-        if stored is None or not matches or stored.revoked_at is not None:
+        if stored is None or not matches or not _is_live(stored):
             raise _refused()
-        if stored.expires_at is not None and stored.expires_at <= _wall_now():
+        return _caller(stored)
+
+    def signing(self, name: str) -> tuple[Caller, bytes]:
+        """Who a name in a session stands for, and what its sessions are signed with."""
+        if name == "admin" and self._admin is not None:
+            return Caller("admin", "admin"), self._admin
+        prefix, _, key_id = name.partition(":")
+        stored = self._stored(key_id) if prefix == "key" else None
+        if stored is None or not _is_live(stored):
             raise _refused()
-        tenant_id = None if stored.tenant_id == SYSTEM else TenantId(stored.tenant_id)
-        return Caller(f"key:{stored.key_id}", stored.role, tenant_id)
+        return _caller(stored), bytes.fromhex(stored.secret_hash)
+
+    def _stored(self, key_id: str) -> ApiKey | None:
+        with self._db.read(SYSTEM) as tx:
+            return api_keys.find(tx, key_id)
+
+
+def _is_live(key: ApiKey) -> bool:
+    if key.revoked_at is not None:
+        return False
+    return key.expires_at is None or key.expires_at > _wall_now()
+
+
+def _caller(key: ApiKey) -> Caller:
+    tenant_id = None if key.tenant_id == SYSTEM else TenantId(key.tenant_id)
+    return Caller(f"key:{key.key_id}", key.role, tenant_id)
 
 
 def refuse_keys_in_query(names: list[str]) -> None:

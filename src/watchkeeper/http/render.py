@@ -1,0 +1,63 @@
+"""Templates into pages: everything is escaped, and what is not a known value is a mistake."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from watchkeeper.core.time import Instant, to_datetime
+
+HERE = Path(__file__).parent
+MICRO = 1_000_000
+NONE = "\N{EN DASH}"
+
+
+@functools.cache
+def environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(when=when, count=count, credits=credits, plural=plural)
+    made.globals.update(version=version("watchkeeper"))
+    return made
+
+
+def rendered(template: str, values: Mapping[str, Any]) -> str:
+    return environment().get_template(template).render(values)
+
+
+def when(moment: Instant | datetime | str | None) -> Markup:
+    """A moment: in UTC as it is sent, in the viewer's zone and relative to now by the script."""
+    if moment is None:
+        return Markup('<span class="none">{}</span>').format(NONE)
+    if isinstance(moment, str):
+        moment = datetime.fromisoformat(moment)
+    at = moment if isinstance(moment, datetime) else to_datetime(Instant(moment))
+    at = at.astimezone(UTC)
+    iso = at.isoformat(timespec="seconds").replace("+00:00", "Z")
+    shown = at.strftime("%Y-%m-%d %H:%M:%S UTC")
+    return Markup('<time datetime="{}">{}</time>').format(iso, shown)
+
+
+def count(number: int | float | None) -> str:
+    return NONE if number is None else f"{number:,}"
+
+
+def credits(micro: int | None) -> str:
+    """Micro-credits as credits."""
+    return NONE if micro is None else f"{micro / MICRO:,.2f}"
+
+
+def plural(number: int, one: str, many: str | None = None) -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
