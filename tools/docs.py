@@ -1,4 +1,4 @@
-"""`python -m tools.docs`: write the pages of the reference, and diagrams, from the code.
+"""`python -m tools.docs`: write the reference, the conformance page and diagrams from the code.
 
 A test compares the pages with what this would write, so they cannot fall behind.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from tools.conformance import conformance_page
 from tools.machines import draw
 from tools.pages_of_code import errors_page, policy_page, python_page, settings_page, topics_page
 from tools.pages_of_doors import cli_page, http_page
@@ -29,6 +30,7 @@ def main() -> None:
     REFERENCE.mkdir(parents=True, exist_ok=True)
     for name, page in PAGES.items():
         (REFERENCE / name).write_text(page())
+    (REFERENCE.parent / "conformance.md").write_text(conformance_page())
     draw()
 
 

@@ -16,6 +16,12 @@ def bench(
     what: Annotated[
         list[str] | None, typer.Argument(metavar="[WHAT]…", help="Which measurements; else all.")
     ] = None,
+    rounds: Annotated[
+        int | None, typer.Option("--rounds", min=1, help="Rounds, each of them a ratio; else 5.")
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", help="For each side of a cell; else 0.8.")
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Short and rough.")] = False,
 ) -> None:
     """Measure against the raw database and against peers. Needs a checkout of the source."""
@@ -25,5 +31,8 @@ def bench(
             UNREACHABLE,
             "the benchmarks come with the source, not with the installed package: use `make bench`",
         )
-    command = [sys.executable, "-m", "bench", *(what or ["all"]), *(["--quick"] if quick else [])]
+    given = {"--rounds": rounds, "--seconds": seconds}
+    options = [word for name, value in given.items() if value for word in (name, str(value))]
+    command = [sys.executable, "-m", "bench", *(what or ["all"]), *options]
+    command += ["--quick"] if quick else []
     raise typer.Exit(subprocess.run(command, cwd=checkout, check=False).returncode)
