@@ -19,7 +19,7 @@ from watchkeeper.actions.dispatch import drain
 from watchkeeper.actions.explain_decision import Explanation, explain_decision
 from watchkeeper.actions.fire_triggers import fire_triggers
 from watchkeeper.actions.ingest_signals import ingest_signals
-from watchkeeper.actions.locate_tenant import tenant_of_decision
+from watchkeeper.actions.locate_tenant import Thing, locate_tenant
 from watchkeeper.actions.perceive_topics import register_perceive
 from watchkeeper.actions.plans import Plans
 from watchkeeper.actions.seal_ledger import seal_ledger
@@ -299,7 +299,7 @@ class App(
 
     def explain(self, decision_id: str, *, tenant_id: str | None = None) -> Explanation:
         """Why a decision went as it did: every check, what it compared, and which one bound."""
-        owner = tenant_of_decision(self.db, decision_id) if tenant_id is None else tenant_id
+        owner = locate_tenant(self.db, Thing.DECISION, decision_id, tenant_id)
         return explain_decision(self.db, TenantId(owner), decision_id)
 
     # -- working --------------------------------------------------------------------------

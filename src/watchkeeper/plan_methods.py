@@ -12,7 +12,7 @@ from watchkeeper import act_inputs, inputs
 from watchkeeper.act_results import Asked, Intent, Plan, Proposal, intent_of, plan_of
 from watchkeeper.actions import show_plan
 from watchkeeper.actions.explain_act import ActExplanation, explain_intent, explain_plan
-from watchkeeper.actions.locate_tenant import tenant_of_intent, tenant_of_plan
+from watchkeeper.actions.locate_tenant import Thing, locate_tenant
 from watchkeeper.actions.plans import Plans
 from watchkeeper.actions.propose_plan import Proposed, propose_plan
 from watchkeeper.actions.run_cycle import run_cycle, run_cycles
@@ -203,7 +203,7 @@ class PlanDoor:
     def _owner(self, plan_id: str, tenant_id: str | None) -> TenantId:
         if tenant_id is not None:
             return _tenant(tenant_id)
-        return tenant_of_plan(self._carrier.db, plan_id)
+        return locate_tenant(self._carrier.db, Thing.PLAN, plan_id)
 
 
 class IntentDoor:
@@ -285,7 +285,7 @@ class IntentDoor:
     def _owner(self, intent_id: str, tenant_id: str | None) -> TenantId:
         if tenant_id is not None:
             return _tenant(tenant_id)
-        return tenant_of_intent(self._carrier.db, intent_id)
+        return locate_tenant(self._carrier.db, Thing.INTENT, intent_id)
 
 
 def proposed(

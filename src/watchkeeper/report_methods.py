@@ -5,7 +5,7 @@ from __future__ import annotations
 from watchkeeper import inputs
 from watchkeeper.actions.admit import Admission
 from watchkeeper.actions.generate_report import generate_report, heard_by
-from watchkeeper.actions.locate_tenant import tenant_of_report
+from watchkeeper.actions.locate_tenant import Thing, locate_tenant
 from watchkeeper.actions.show_reports import list_milestones, list_reports, report_text, show_report
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.reports import Report
@@ -54,7 +54,11 @@ class ReportMethods:
         return list_milestones(self.db, _tenant(tenant_id))
 
     def _owner(self, report_id: str, tenant_id: str | None) -> TenantId:
-        return tenant_of_report(self.db, report_id) if tenant_id is None else _tenant(tenant_id)
+        return (
+            locate_tenant(self.db, Thing.REPORT, report_id)
+            if tenant_id is None
+            else _tenant(tenant_id)
+        )
 
 
 def _tenant(tenant_id: str) -> TenantId:

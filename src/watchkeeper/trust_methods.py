@@ -8,7 +8,7 @@ from typing import Any
 from watchkeeper import inputs
 from watchkeeper.actions.explain_refusal import Refusal, explain_refusal
 from watchkeeper.actions.export_bundle import export_bundle
-from watchkeeper.actions.locate_tenant import tenant_of_account, tenant_of_decision
+from watchkeeper.actions.locate_tenant import Thing, locate_tenant
 from watchkeeper.actions.plan_policy import Plan, Progress, plan_policy
 from watchkeeper.actions.simulate import Progress as SimulationProgress
 from watchkeeper.actions.simulate import simulate
@@ -64,7 +64,7 @@ class TrustMethods:
     def why_not(self, account_id: str, *, tenant_id: str | None = None) -> Prospects:
         """What a trigger of each type would get now, and why. Changes nothing."""
         name = AccountId(account_id)
-        owner = tenant_of_account(self.db, name) if tenant_id is None else tenant_id
+        owner = locate_tenant(self.db, Thing.ACCOUNT, name, tenant_id)
         return why_not(self.db, TenantId(owner), name)
 
     def explain_refusal(self, tenant_id: str, id: str) -> Refusal:
@@ -73,5 +73,5 @@ class TrustMethods:
 
     def bundle(self, decision_id: str, *, tenant_id: str | None = None) -> dict[str, Any]:
         """A decision with all that it depended on: `watchkeeper bundle replay` needs no more."""
-        owner = tenant_of_decision(self.db, decision_id) if tenant_id is None else tenant_id
+        owner = locate_tenant(self.db, Thing.DECISION, decision_id, tenant_id)
         return export_bundle(self.db, TenantId(owner), decision_id)

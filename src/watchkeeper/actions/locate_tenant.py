@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import StrEnum
 
 from watchkeeper.core.ids import AccountId, ScheduleId, TenantId
 from watchkeeper.errors import Invalid, NotFound
@@ -19,85 +20,66 @@ from watchkeeper.store import (
     turns,
 )
 from watchkeeper.store.database import Database
-from watchkeeper.store.transaction import ReadTx
+from watchkeeper.store.transaction import ReadTx, SystemTx
 
 TENANTS_SEARCHED_MAX = 100
 """Names that people chose are looked for tenant by tenant; with more of them one must be named."""
 
 
-def tenant_of_decision(db: Database, decision_id: str) -> TenantId:
-    found = None
-    if is_uuid(decision_id):
+class Thing(StrEnum):
+    """What has an id of its own."""
+
+    ACCOUNT = "account"
+    DECISION = "decision"
+    INTENT = "intent"
+    MESSAGE = "message"
+    PLAN = "plan"
+    PULL = "pull"
+    REPORT = "report"
+    SCHEDULE = "schedule"
+    TURN = "turn"
+
+
+_BY_OUR_ID: dict[Thing, Callable[[SystemTx, str], str | None]] = {
+    Thing.DECISION: ledger.tenant_of,
+    Thing.REPORT: ledger.tenant_of,  # its line in the ledger has the same id
+    Thing.MESSAGE: outbox_counts.tenant_of,
+    Thing.PLAN: plans.owner,
+    Thing.INTENT: intents.owner,
+}
+_BY_CHOSEN_NAME: dict[Thing, Callable[[ReadTx, str], object | None]] = {
+    Thing.ACCOUNT: lambda tx, name: accounts.get(tx, AccountId(name)),
+    Thing.PULL: pulls.get,
+    Thing.SCHEDULE: lambda tx, name: schedules.get(tx, ScheduleId(name)),
+}
+
+
+def locate_tenant(db: Database, thing: Thing, name: str, named: str | None = None) -> TenantId:
+    """The tenant that was named, or the only one that has it."""
+    if named is not None:
+        return TenantId(named)
+    owners = _owners(db, thing, name)
+    if not owners:
+        raise NotFound(f"there is no {thing} {name}", **{f"{thing}_id": name})
+    if len(owners) > 1:
+        raise Invalid.at("tenant_id", "is required: several tenants have one of this name")
+    return owners[0]
+
+
+def _owners(db: Database, thing: Thing, name: str) -> list[TenantId]:
+    if thing is Thing.TURN:
         with db.read_system() as tx:
-            found = ledger.tenant_of(tx, decision_id)
-    if found is None:
-        raise NotFound(f"there is no decision {decision_id}", decision_id=decision_id)
-    return TenantId(found)
-
-
-def tenant_of_report(db: Database, report_id: str) -> TenantId:
-    """By its line in the ledger, which has the same id."""
-    found = None
-    if is_uuid(report_id):
-        with db.read_system() as tx:
-            found = ledger.tenant_of(tx, report_id)
-    if found is None:
-        raise NotFound(f"there is no report {report_id}", report_id=report_id)
-    return TenantId(found)
-
-
-def tenant_of_message(db: Database, message_id: str) -> TenantId:
-    found = None
-    if is_uuid(message_id):
-        with db.read_system() as tx:
-            found = outbox_counts.tenant_of(tx, message_id)
-    if found is None:
-        raise NotFound(f"there is no message {message_id}", message_id=message_id)
-    return TenantId(found)
-
-
-def tenant_of_turn(db: Database, turn_id: str) -> TenantId:
+            return turns.owners(tx, name)
+    if thing in _BY_CHOSEN_NAME:
+        return _searched(db, lambda tx: _BY_CHOSEN_NAME[thing](tx, name) is not None)
+    if not is_uuid(name):
+        return []
     with db.read_system() as tx:
-        found = turns.owners(tx, turn_id)
-    return _only(found, f"there is no turn {turn_id}")
+        found = _BY_OUR_ID[thing](tx, name)
+    return [] if found is None else [TenantId(found)]
 
 
-def tenant_of_plan(db: Database, plan_id: str) -> TenantId:
-    found = None
-    if is_uuid(plan_id):
-        with db.read_system() as tx:
-            found = plans.owner(tx, plan_id)
-    if found is None:
-        raise NotFound(f"there is no plan {plan_id}", plan_id=plan_id)
-    return found
-
-
-def tenant_of_intent(db: Database, intent_id: str) -> TenantId:
-    found = None
-    if is_uuid(intent_id):
-        with db.read_system() as tx:
-            found = intents.owner(tx, intent_id)
-    if found is None:
-        raise NotFound(f"there is no intent {intent_id}", intent_id=intent_id)
-    return found
-
-
-def tenant_of_account(db: Database, account_id: AccountId) -> TenantId:
-    found = _owners(db, lambda tx: accounts.get(tx, account_id) is not None)
-    return _only(found, f"there is no account {account_id}")
-
-
-def tenant_of_pull(db: Database, pull_job_id: str) -> TenantId:
-    found = _owners(db, lambda tx: pulls.get(tx, pull_job_id) is not None)
-    return _only(found, f"there is no pull {pull_job_id}")
-
-
-def tenant_of_schedule(db: Database, schedule_id: ScheduleId) -> TenantId:
-    found = _owners(db, lambda tx: schedules.get(tx, schedule_id) is not None)
-    return _only(found, f"there is no schedule {schedule_id}")
-
-
-def _owners(db: Database, has_it: Callable[[ReadTx], bool]) -> list[TenantId]:
+def _searched(db: Database, has_it: Callable[[ReadTx], bool]) -> list[TenantId]:
     with db.read_system() as tx:
         known = tenants.all_ids(tx)
     if len(known) > TENANTS_SEARCHED_MAX:
@@ -108,11 +90,3 @@ def _owners(db: Database, has_it: Callable[[ReadTx], bool]) -> list[TenantId]:
             if has_it(read):
                 owners.append(tenant_id)
     return owners
-
-
-def _only(owners: list[TenantId], otherwise: str) -> TenantId:
-    if not owners:
-        raise NotFound(otherwise)
-    if len(owners) > 1:
-        raise Invalid.at("tenant_id", "is required: several tenants have one of this name")
-    return owners[0]

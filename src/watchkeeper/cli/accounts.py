@@ -56,13 +56,13 @@ def show(
     account_id: Name, tenant: OwnerTenant = None, db: Db = None, as_json: AsJson = False
 ) -> None:
     """Print one account: its heat now, its next pulls, the tiers it had, and its plans."""
-    from watchkeeper.actions.locate_tenant import tenant_of_account
+    from watchkeeper.actions.locate_tenant import Thing, locate_tenant
     from watchkeeper.actions.show_heat import show_account
-    from watchkeeper.core.ids import AccountId, TenantId
+    from watchkeeper.core.ids import AccountId
 
     name = AccountId(account_id)
     with opened(db) as database:
-        owner = tenant_of_account(database, name) if tenant is None else TenantId(tenant)
+        owner = locate_tenant(database, Thing.ACCOUNT, name, tenant)
         shown = show_account(database, owner, name)
     found = {"tenant_id": owner, **as_data(shown), **_pulls_and_tiers(shown)}
     found["plans"] = _plans(shown, owner)

@@ -24,12 +24,11 @@ def export(
 ) -> None:
     """Print all that a decision depended on, as one JSON document."""
     from watchkeeper.actions.export_bundle import export_bundle
-    from watchkeeper.actions.locate_tenant import tenant_of_decision
-    from watchkeeper.core.ids import TenantId
+    from watchkeeper.actions.locate_tenant import Thing, locate_tenant
 
     name = as_id(decision_id, "decision")
     with opened(db) as database:
-        owner = tenant_of_decision(database, name) if tenant is None else TenantId(tenant)
+        owner = locate_tenant(database, Thing.DECISION, name, tenant)
         say_json(export_bundle(database, owner, name))
 
 

@@ -130,7 +130,7 @@ def explain(
 ) -> None:
     """Say why a decision went as it did, or a plan or an action: each check, and which decided."""
     from watchkeeper.actions.explain_decision import explain_decision, is_decision
-    from watchkeeper.actions.locate_tenant import tenant_of_decision
+    from watchkeeper.actions.locate_tenant import Thing, locate_tenant
     from watchkeeper.core.ids import TenantId
 
     with opened(db) as database:
@@ -141,7 +141,7 @@ def explain(
             _explain_refusal(database, tenant, decision_id, as_json)
             return
         decision_id = as_id(decision_id, "decision")
-        owner = tenant_of_decision(database, decision_id) if tenant is None else TenantId(tenant)
+        owner = locate_tenant(database, Thing.DECISION, decision_id, tenant)
         found = explain_decision(database, owner, decision_id)
     explained = found.to_json()
     if as_json:
@@ -156,15 +156,12 @@ def explain(
 def _act(database: Database, tenant: str | None, name: str) -> ActExplanation | None:
     """Of a plan or an intent of this id; None where it is neither."""
     from watchkeeper.actions.explain_act import explain_intent, explain_plan
-    from watchkeeper.actions.locate_tenant import tenant_of_intent, tenant_of_plan
+    from watchkeeper.actions.locate_tenant import Thing, locate_tenant
     from watchkeeper.errors import NotFound
 
-    for owner_of, explained in (
-        (tenant_of_plan, explain_plan),
-        (tenant_of_intent, explain_intent),
-    ):
+    for thing, explained in ((Thing.PLAN, explain_plan), (Thing.INTENT, explain_intent)):
         try:
-            owner = owner_of(database, name.lower())
+            owner = locate_tenant(database, thing, name.lower())
         except NotFound:
             continue
         if tenant in (None, owner):

@@ -81,12 +81,11 @@ def show(
 ) -> None:
     """Print one intent: what it asks for, who said yes, how it went."""
     from watchkeeper.act_results import intent_of
-    from watchkeeper.actions.locate_tenant import tenant_of_intent
+    from watchkeeper.actions.locate_tenant import Thing, locate_tenant
     from watchkeeper.actions.show_plan import show_intent
-    from watchkeeper.core.ids import TenantId
 
     with opened(db) as database:
-        owner = tenant_of_intent(database, intent_id) if tenant is None else TenantId(tenant)
+        owner = locate_tenant(database, Thing.INTENT, intent_id, tenant)
         found = intent_of(show_intent(database, owner, intent_id), owner).to_json()
     if as_json:
         say_json(found)
@@ -138,11 +137,10 @@ def outcome(
     as_json: AsJson = False,
 ) -> None:
     """Report how an attempt ended. One that comes late is recorded and changes nothing."""
-    from watchkeeper.actions.locate_tenant import tenant_of_intent
-    from watchkeeper.core.ids import TenantId
+    from watchkeeper.actions.locate_tenant import Thing, locate_tenant
 
     with working_on(db) as working:
-        owner = tenant_of_intent(working.db, intent_id) if tenant is None else TenantId(tenant)
+        owner = locate_tenant(working.db, Thing.INTENT, intent_id, tenant)
         done, counted = working.intents.reported(
             intent_id, succeeded=succeeded, detail=detail, tenant_id=owner
         )

@@ -174,9 +174,9 @@ def _filter(status: str | None, topic: str | None) -> Filter:
 
 
 def _named(database: Database, message_id: str, tenant: str | None) -> tuple[TenantId, MessageId]:
-    from watchkeeper.actions.locate_tenant import tenant_of_message
-    from watchkeeper.core.ids import MessageId, TenantId
+    from watchkeeper.actions.locate_tenant import Thing, locate_tenant
+    from watchkeeper.core.ids import MessageId
 
     known = as_id(message_id, "message")
-    owner = tenant_of_message(database, known) if tenant is None else TenantId(tenant)
+    owner = locate_tenant(database, Thing.MESSAGE, known, tenant)
     return owner, MessageId(known)

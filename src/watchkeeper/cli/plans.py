@@ -336,10 +336,9 @@ def working_on(db: str | None, named: str | None = None) -> Iterator[App]:
 
 
 def owner_of(database: Database, plan_id: str, tenant: str | None) -> TenantId:
-    from watchkeeper.actions.locate_tenant import tenant_of_plan
-    from watchkeeper.core.ids import TenantId
+    from watchkeeper.actions.locate_tenant import Thing, locate_tenant
 
-    return tenant_of_plan(database, plan_id) if tenant is None else TenantId(tenant)
+    return locate_tenant(database, Thing.PLAN, plan_id, tenant)
 
 
 def say_plan(plan: Plan, *, as_json: bool) -> None:

@@ -70,13 +70,12 @@ def show(
     pull_job_id: Name, tenant: OwnerTenant = None, db: Db = None, as_json: AsJson = False
 ) -> None:
     """Print one pull: what it was for, how it went, how many signals it brought."""
-    from watchkeeper.actions.locate_tenant import tenant_of_pull
+    from watchkeeper.actions.locate_tenant import Thing, locate_tenant
     from watchkeeper.actions.show_pulls import show_pull
-    from watchkeeper.core.ids import TenantId
     from watchkeeper.perceive_results import pull_json
 
     with opened(db) as database:
-        owner = tenant_of_pull(database, pull_job_id) if tenant is None else TenantId(tenant)
+        owner = locate_tenant(database, Thing.PULL, pull_job_id, tenant)
         found = pull_json(show_pull(database, owner, pull_job_id), owner)
     if as_json:
         say_json(found)

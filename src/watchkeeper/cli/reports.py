@@ -131,13 +131,12 @@ def export(
 
 
 def _text(report: str, tenant: str | None, db: str | None) -> str:
-    from watchkeeper.actions.locate_tenant import tenant_of_report
+    from watchkeeper.actions.locate_tenant import Thing, locate_tenant
     from watchkeeper.actions.show_reports import report_text
-    from watchkeeper.core.ids import TenantId
 
     report_id = as_id(report, "report")
     with opened(db) as database:
-        owner = tenant_of_report(database, report_id) if tenant is None else TenantId(tenant)
+        owner = locate_tenant(database, Thing.REPORT, report_id, tenant)
         return report_text(database, owner, report_id)
 
 

@@ -199,10 +199,9 @@ def as_data(turn: Turn, tenant_id: TenantId) -> dict[str, Any]:
 
 
 def _owner(database: Database, turn_id: str, tenant: str | None) -> TenantId:
-    from watchkeeper.actions.locate_tenant import tenant_of_turn
-    from watchkeeper.core.ids import TenantId
+    from watchkeeper.actions.locate_tenant import Thing, locate_tenant
 
-    return tenant_of_turn(database, turn_id) if tenant is None else TenantId(tenant)
+    return locate_tenant(database, Thing.TURN, turn_id, tenant)
 
 
 def _state(text: str | None) -> str | None:

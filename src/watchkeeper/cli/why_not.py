@@ -18,13 +18,13 @@ def why_not(
     as_json: AsJson = False,
 ) -> None:
     """Say what a trigger of each type would get now, and why. Changes nothing."""
-    from watchkeeper.actions.locate_tenant import tenant_of_account
+    from watchkeeper.actions.locate_tenant import Thing, locate_tenant
     from watchkeeper.actions.why_not import why_not
-    from watchkeeper.core.ids import AccountId, TenantId
+    from watchkeeper.core.ids import AccountId
 
     name = AccountId(account_id)
     with opened(db) as database:
-        owner = tenant_of_account(database, name) if tenant is None else TenantId(tenant)
+        owner = locate_tenant(database, Thing.ACCOUNT, name, tenant)
         found = why_not(database, owner, name).to_json()
     if as_json:
         say_json(found)

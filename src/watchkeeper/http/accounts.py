@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from fastapi import Query, Response
 
 from watchkeeper.actions.change_account import AccountChange, change_account
+from watchkeeper.actions.locate_tenant import Thing
 from watchkeeper.actions.show_heat import list_accounts, show_account
 from watchkeeper.actions.why_not import why_not
 from watchkeeper.core.heat import Tier
@@ -64,7 +65,7 @@ def put_account(account_id: AccountName, body: AccountIn, ctx: Ctx) -> Response:
 def get_why_not(account_id: AccountName, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
     """What a trigger of each type would get now, and why. Nothing changes."""
     name = AccountId(account_id)
-    return answer(why_not(ctx.db, ctx.tenant_of_account(name, tenant_id), name).to_json())
+    return answer(why_not(ctx.db, ctx.tenant_of(Thing.ACCOUNT, name, tenant_id), name).to_json())
 
 
 @routes.get("/v1/accounts/{account_id:path}", response_model=ShownAccountOut)
@@ -72,5 +73,5 @@ def get_why_not(account_id: AccountName, ctx: Ctx, tenant_id: TenantQuery = None
 def get_account(account_id: AccountName, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
     """One account: its heat as it is now, its next pulls, the tiers it had, and its plans."""
     name = AccountId(account_id)
-    whose = ctx.tenant_of_account(name, tenant_id)
+    whose = ctx.tenant_of(Thing.ACCOUNT, name, tenant_id)
     return answer(views.shown_account(show_account(ctx.db, whose, name), whose))

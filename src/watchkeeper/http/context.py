@@ -15,21 +15,11 @@ from fastapi import Depends, Request
 from watchkeeper.actions.admit import Admission
 from watchkeeper.actions.create_tenant import create_tenant
 from watchkeeper.actions.follow_ledger import Feed
-from watchkeeper.actions.locate_tenant import (
-    tenant_of_account,
-    tenant_of_decision,
-    tenant_of_intent,
-    tenant_of_message,
-    tenant_of_plan,
-    tenant_of_pull,
-    tenant_of_report,
-    tenant_of_schedule,
-    tenant_of_turn,
-)
+from watchkeeper.actions.locate_tenant import Thing, locate_tenant
 from watchkeeper.actions.plans import Plans
 from watchkeeper.actions.turns import Turns
 from watchkeeper.actions.views import tenant_exists
-from watchkeeper.core.ids import AccountId, ScheduleId, TenantId
+from watchkeeper.core.ids import TenantId
 from watchkeeper.errors import Invalid, NotFound
 from watchkeeper.handlers.registry import Registry
 from watchkeeper.http.access import Caller
@@ -117,49 +107,10 @@ class Context:
             return None
         return self.tenant(named)
 
-    def tenant_of_decision(self, decision_id: str, named: str | None) -> TenantId:
+    def tenant_of(self, thing: Thing, name: str, named: str | None) -> TenantId:
+        """Whose this is: a key for all tenants need not say so."""
         if named is None and self.caller.tenant_id is None:
-            return tenant_of_decision(self.db, decision_id)
-        return self.tenant(named)
-
-    def tenant_of_message(self, message_id: str, named: str | None) -> TenantId:
-        if named is None and self.caller.tenant_id is None:
-            return tenant_of_message(self.db, message_id)
-        return self.tenant(named)
-
-    def tenant_of_turn(self, turn_id: str, named: str | None) -> TenantId:
-        if named is None and self.caller.tenant_id is None:
-            return tenant_of_turn(self.db, turn_id)
-        return self.tenant(named)
-
-    def tenant_of_pull(self, pull_job_id: str, named: str | None) -> TenantId:
-        if named is None and self.caller.tenant_id is None:
-            return tenant_of_pull(self.db, pull_job_id)
-        return self.tenant(named)
-
-    def tenant_of_report(self, report_id: str, named: str | None) -> TenantId:
-        if named is None and self.caller.tenant_id is None:
-            return tenant_of_report(self.db, report_id)
-        return self.tenant(named)
-
-    def tenant_of_plan(self, plan_id: str, named: str | None) -> TenantId:
-        if named is None and self.caller.tenant_id is None:
-            return tenant_of_plan(self.db, plan_id)
-        return self.tenant(named)
-
-    def tenant_of_intent(self, intent_id: str, named: str | None) -> TenantId:
-        if named is None and self.caller.tenant_id is None:
-            return tenant_of_intent(self.db, intent_id)
-        return self.tenant(named)
-
-    def tenant_of_account(self, account_id: AccountId, named: str | None) -> TenantId:
-        if named is None and self.caller.tenant_id is None:
-            return tenant_of_account(self.db, account_id)
-        return self.tenant(named)
-
-    def tenant_of_schedule(self, schedule_id: ScheduleId, named: str | None) -> TenantId:
-        if named is None and self.caller.tenant_id is None:
-            return tenant_of_schedule(self.db, schedule_id)
+            return locate_tenant(self.db, thing, name)
         return self.tenant(named)
 
     def _wanted(self, named: str | None, at: str = "tenant_id") -> TenantId:

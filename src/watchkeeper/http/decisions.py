@@ -8,6 +8,7 @@ from fastapi import Query, Response
 
 from watchkeeper.actions.explain_decision import explain_decision
 from watchkeeper.actions.export_bundle import export_bundle
+from watchkeeper.actions.locate_tenant import Thing
 from watchkeeper.actions.report_outcome import Outcome, report_outcome
 from watchkeeper.actions.show_turn import turns_of_decision
 from watchkeeper.actions.views import OLDEST, list_decisions, view_decision
@@ -78,7 +79,7 @@ def get_decisions(
 def get_decision(decision_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
     """One decision, with its run and the turns that metered it."""
     name = identifier(decision_id, "decision")
-    return _shown(ctx, ctx.tenant_of_decision(name, tenant_id), DecisionId(name))
+    return _shown(ctx, ctx.tenant_of(Thing.DECISION, name, tenant_id), DecisionId(name))
 
 
 @routes.get("/v1/decisions/{decision_id}/explain", response_model=ExplainOut)
@@ -86,7 +87,7 @@ def get_decision(decision_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> R
 def get_explanation(decision_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
     """Why: each check with what it compared, the one that bound, and what would have passed."""
     name = identifier(decision_id, "decision")
-    whose = ctx.tenant_of_decision(name, tenant_id)
+    whose = ctx.tenant_of(Thing.DECISION, name, tenant_id)
     return answer(explain_decision(ctx.db, whose, name).to_json())
 
 
@@ -95,7 +96,7 @@ def get_explanation(decision_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -
 def get_bundle(decision_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
     """All that a decision depended on, in one document that decides to the same bytes again."""
     name = identifier(decision_id, "decision")
-    return answer(export_bundle(ctx.db, ctx.tenant_of_decision(name, tenant_id), name))
+    return answer(export_bundle(ctx.db, ctx.tenant_of(Thing.DECISION, name, tenant_id), name))
 
 
 @routes.post("/v1/decisions/{decision_id}/outcome", response_model=ShownDecisionOut)
@@ -106,7 +107,7 @@ def post_outcome(decision_id: str, body: OutcomeIn, ctx: Ctx) -> Response:
     With what it used, its turn is settled in the same transaction.
     """
     name = DecisionId(identifier(decision_id, "decision"))
-    whose = ctx.tenant_of_decision(name, body.tenant_id)
+    whose = ctx.tenant_of(Thing.DECISION, name, body.tenant_id)
     outcome = Outcome(body.succeeded, body.detail, usage_of(body.usage))
     report_outcome(ctx.db, whose, name, outcome, ctx.server.turns.namespace)
     return _shown(ctx, whose, name)

@@ -9,6 +9,7 @@ from fastapi import Query, Response
 from watchkeeper.act_inputs import IntentOutcomeIn, Name, ReasonIn
 from watchkeeper.act_results import intent_of
 from watchkeeper.actions.explain_act import explain_intent
+from watchkeeper.actions.locate_tenant import Thing
 from watchkeeper.actions.show_plan import list_intents, show_intent
 from watchkeeper.core.ids import TenantId
 from watchkeeper.errors import Invalid
@@ -106,7 +107,7 @@ def post_intent_outcome(intent_id: str, body: IntentOutcomeIn, ctx: Ctx) -> Resp
 
 def _named(ctx: Context, intent_id: str, tenant_id: str | None) -> tuple[TenantId, str]:
     known = identifier(intent_id, "intent")
-    return ctx.tenant_of_intent(known, tenant_id), known
+    return ctx.tenant_of(Thing.INTENT, known, tenant_id), known
 
 
 def _shown(ctx: Context, whose: TenantId, intent_id: str) -> dict[str, object]:

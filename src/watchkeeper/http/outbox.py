@@ -12,6 +12,7 @@ from watchkeeper.actions.keep_desk import (
     redrive_messages,
     show_message,
 )
+from watchkeeper.actions.locate_tenant import Thing
 from watchkeeper.actions.unhandled import is_unhandled
 from watchkeeper.actions.views import list_messages
 from watchkeeper.core.ids import MessageId
@@ -64,7 +65,7 @@ def get_messages(
 @needs(Access.READ)
 def get_message(message_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
     name = MessageId(identifier(message_id, "message"))
-    whose = ctx.tenant_of_message(name, tenant_id)
+    whose = ctx.tenant_of(Thing.MESSAGE, name, tenant_id)
     return answer(_shown(ctx, show_message(ctx.db, whose, name)))
 
 
@@ -84,7 +85,7 @@ def post_redrive(message_id: str, ctx: Ctx, body: RedriveIn | None = None) -> Re
     """Give a dead message all its attempts again; with `force` also one that was delivered."""
     asked = body or RedriveIn()
     name = MessageId(identifier(message_id, "message"))
-    whose = ctx.tenant_of_message(name, asked.tenant_id)
+    whose = ctx.tenant_of(Thing.MESSAGE, name, asked.tenant_id)
     message = redrive_message(
         ctx.db, ctx.server.registry, whose, name, force=asked.force, by=ctx.caller.name
     )
@@ -97,7 +98,7 @@ def post_discard(message_id: str, ctx: Ctx, body: DiscardIn | None = None) -> Re
     """Let a dead or pending message go for good."""
     asked = body or DiscardIn()
     name = MessageId(identifier(message_id, "message"))
-    whose = ctx.tenant_of_message(name, asked.tenant_id)
+    whose = ctx.tenant_of(Thing.MESSAGE, name, asked.tenant_id)
     discard_message(ctx.db, ctx.server.registry, whose, name, by=ctx.caller.name)
     return nothing()
 

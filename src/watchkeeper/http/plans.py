@@ -10,6 +10,7 @@ from watchkeeper.act_inputs import FactsIn, Name, PlanIn, ProposeIn, ReasonIn, S
 from watchkeeper.act_results import plan_entry_json
 from watchkeeper.actions import show_plan
 from watchkeeper.actions.explain_act import explain_plan
+from watchkeeper.actions.locate_tenant import Thing
 from watchkeeper.core.ids import TenantId
 from watchkeeper.errors import Invalid
 from watchkeeper.http import views_act as views
@@ -189,7 +190,7 @@ def get_plan_explanation(plan_id: str, ctx: Ctx, tenant_id: TenantQuery = None) 
 
 def _named(ctx: Context, plan_id: str, tenant_id: str | None) -> tuple[TenantId, str]:
     known = identifier(plan_id, "plan")
-    return ctx.tenant_of_plan(known, tenant_id), known
+    return ctx.tenant_of(Thing.PLAN, known, tenant_id), known
 
 
 def _shown(ctx: Context, whose: TenantId, plan_id: str) -> dict[str, object]:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from fastapi import Query, Response
 
+from watchkeeper.actions.locate_tenant import Thing
 from watchkeeper.actions.request_pull import request_pull
 from watchkeeper.actions.show_pulls import list_pulls, show_pull
 from watchkeeper.core.heat import Depth
@@ -90,7 +91,7 @@ def get_pulls(
 @needs(Access.READ)
 def get_pull(pull_job_id: Id, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
     """One pull: what it was for, how it went, how many signals it brought."""
-    whose = ctx.tenant_of_pull(pull_job_id, tenant_id)
+    whose = ctx.tenant_of(Thing.PULL, pull_job_id, tenant_id)
     return answer(pull_json(show_pull(ctx.db, whose, pull_job_id), whose))
 
 

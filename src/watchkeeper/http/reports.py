@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import Response
 
 from watchkeeper.actions.generate_report import generate_report, heard_by
+from watchkeeper.actions.locate_tenant import Thing
 from watchkeeper.actions.show_reports import list_milestones, list_reports, report_text, show_report
 from watchkeeper.core.report_json import to_json
 from watchkeeper.errors import Invalid
@@ -62,7 +63,7 @@ def get_report_pdf(report_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> R
     from watchkeeper.render_report import pdf
 
     wanted = identifier(report_id, "report")
-    found = show_report(ctx.db, ctx.tenant_of_report(wanted, tenant_id), wanted)
+    found = show_report(ctx.db, ctx.tenant_of(Thing.REPORT, wanted, tenant_id), wanted)
     headers = {"Content-Disposition": f'inline; filename="report-{wanted}.pdf"'}
     return Response(pdf(found), media_type=PDF, headers=headers)
 
@@ -72,7 +73,7 @@ def get_report_pdf(report_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> R
 def get_report(report_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
     """One report, byte for byte as it was stored: canonical JSON."""
     wanted = identifier(report_id, "report")
-    text = report_text(ctx.db, ctx.tenant_of_report(wanted, tenant_id), wanted)
+    text = report_text(ctx.db, ctx.tenant_of(Thing.REPORT, wanted, tenant_id), wanted)
     return Response(text, media_type=JSON)
 
 

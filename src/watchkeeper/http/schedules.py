@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastapi import Response
 
+from watchkeeper.actions.locate_tenant import Thing
 from watchkeeper.actions.set_schedule import NewSchedule, remove_schedule, set_schedule
 from watchkeeper.actions.views import list_schedules, view_schedule
 from watchkeeper.core.ids import AccountId, ScheduleId
@@ -61,7 +62,7 @@ def get_schedules(
 @needs(Access.READ)
 def get_schedule(schedule_id: Id, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
     name = ScheduleId(schedule_id)
-    whose = ctx.tenant_of_schedule(name, tenant_id)
+    whose = ctx.tenant_of(Thing.SCHEDULE, name, tenant_id)
     return answer(views.schedule(view_schedule(ctx.db, whose, name)))
 
 
@@ -69,5 +70,5 @@ def get_schedule(schedule_id: Id, ctx: Ctx, tenant_id: TenantQuery = None) -> Re
 @needs(Access.ADMINISTER)
 def delete_schedule(schedule_id: Id, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
     name = ScheduleId(schedule_id)
-    remove_schedule(ctx.db, ctx.tenant_of_schedule(name, tenant_id), name)
+    remove_schedule(ctx.db, ctx.tenant_of(Thing.SCHEDULE, name, tenant_id), name)
     return nothing()

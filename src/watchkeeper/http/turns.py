@@ -7,6 +7,7 @@ from typing import Literal
 
 from fastapi import Response
 
+from watchkeeper.actions.locate_tenant import Thing
 from watchkeeper.actions.show_turn import list_turns, show_turn
 from watchkeeper.core.time import Instant
 from watchkeeper.core.turns import TurnState
@@ -71,7 +72,7 @@ def get_turns(
 @needs(Access.READ)
 def get_turn(turn_id: Id, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
     """One turn: its reserve, how it was settled, and where its usage event is."""
-    whose = ctx.tenant_of_turn(turn_id, tenant_id)
+    whose = ctx.tenant_of(Thing.TURN, turn_id, tenant_id)
     return answer(views.shown_turn(show_turn(ctx.db, whose, turn_id), whose))
 
 
@@ -80,7 +81,7 @@ def get_turn(turn_id: Id, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
 def post_progress(turn_id: Id, ctx: Ctx, body: ProgressIn | None = None) -> Response:
     """The work has begun and goes on. 409 when the turn has ended: stop working then."""
     asked = body or ProgressIn()
-    ctx.server.turns.progress(ctx.tenant_of_turn(turn_id, asked.tenant_id), turn_id)
+    ctx.server.turns.progress(ctx.tenant_of(Thing.TURN, turn_id, asked.tenant_id), turn_id)
     return nothing()
 
 
@@ -89,7 +90,7 @@ def post_progress(turn_id: Id, ctx: Ctx, body: ProgressIn | None = None) -> Resp
 def post_finalize(turn_id: Id, body: FinalizeIn, ctx: Ctx) -> Response:
     """End the turn and settle it, once. Whoever comes second is told what the first settled."""
     finalized = ctx.server.turns.finalize(
-        ctx.tenant_of_turn(turn_id, body.tenant_id),
+        ctx.tenant_of(Thing.TURN, turn_id, body.tenant_id),
         turn_id,
         TurnState(body.outcome),
         started=body.started,
