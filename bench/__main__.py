@@ -28,6 +28,8 @@ BENCHMARKS = {
     "plans": ("bench.plans", "plans"),
     "report": ("bench.report", "report"),
     "replay": ("bench.replay", "replay"),
+    "pages": ("bench.pages", "pages"),
+    "dashboards": ("bench.dashboards", "dashboards"),
 }
 
 

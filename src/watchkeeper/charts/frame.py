@@ -23,6 +23,8 @@ SMALL = TEXT_HEIGHTS[Size.SMALL]
 _LEGEND_LABEL_MAX = 150.0
 _LEGEND_LINES_MAX = 3
 LEGEND_LINE = 16.0
+_LEGEND_SLACK = 1.1
+"""Some fonts are wider than the guess: a name must not run into its total."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,8 @@ def legend(
     x, line = left, 0
     for n, (name, total, tone) in enumerate(entries):
         shown = clipped(name, _LEGEND_LABEL_MAX, SMALL)
-        wide = 14 + text_width(shown, SMALL) + 5 + text_width(total, SMALL) + 16
+        name_wide = text_width(shown, SMALL) * _LEGEND_SLACK
+        wide = 14 + name_wide + 5 + text_width(total, SMALL) + 16
         if x > left and x + wide > right:
             x, line = left, line + 1
         y = line * LEGEND_LINE
@@ -111,7 +114,7 @@ def legend(
             break
         marks.append(Rect(x, y + 2, 9, 9, tone))
         marks.append(Text(x + 14, y + 10, shown, Tone.INK))
-        after = x + 14 + text_width(shown, SMALL) + 5
+        after = x + 14 + name_wide + 5
         marks.append(Text(after, y + 10, total, Tone.MUTED))
         x += wide
     return marks, (line + 1) * LEGEND_LINE

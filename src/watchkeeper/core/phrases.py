@@ -19,6 +19,17 @@ _PHRASES = {
     Reason.MARGINAL_VALUE_LOW: "Enough has been done for this account already.",
 }
 
+_OF_CODES = {
+    **_PHRASES,
+    Reason.DUPLICATE_IDEMPOTENCY_KEY: "Its key belongs to an earlier decision.",
+    Reason.RETRY_EXHAUSTED: "Its one retry is used up.",
+}
+
+
+def phrase_of(reason: str) -> str | None:
+    """What a code means, without the case at hand; None for one that nobody knows."""
+    return _OF_CODES.get(Reason(reason)) if reason in set(Reason) else None
+
 
 def phrase(verdict: Verdict) -> str:
     if verdict.result is Result.ALLOW:

@@ -17,6 +17,7 @@ from watchkeeper.actions.create_tenant import create_tenant
 from watchkeeper.actions.follow_ledger import Feed
 from watchkeeper.actions.locate_tenant import Thing, locate_tenant
 from watchkeeper.actions.plans import Plans
+from watchkeeper.actions.population import Populations
 from watchkeeper.actions.turns import Turns
 from watchkeeper.actions.views import tenant_exists
 from watchkeeper.core.ids import TenantId
@@ -61,6 +62,7 @@ class Server:
     stopping: threading.Event = field(default_factory=threading.Event)
     feed: Feed = field(init=False)
     sessions: Sessions = field(init=False)
+    populations: Populations = field(init=False)
     glances: Glances = field(default_factory=Glances)
     health_threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(2))
     feed_threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(4))
@@ -69,6 +71,7 @@ class Server:
         most = self.settings.followers_max
         self.feed = Feed(self.db, rendered, self.stopping, followers_max=most)
         self.sessions = Sessions(self.keyring, dev=self.dev)
+        self.populations = Populations(self.db)
 
 
 @dataclass(frozen=True, slots=True)

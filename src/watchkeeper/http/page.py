@@ -134,6 +134,7 @@ SAID = {
     "generated": "The report is ready.",
     "advanced": "Time has moved on.",
     "set": "Set.",
+    "removed": "Removed.",
     "applied": "The policy is in force.",
 }
 

@@ -97,9 +97,12 @@ def get_pull(pull_job_id: Id, ctx: Ctx, tenant_id: TenantQuery = None) -> Respon
 
 def _before(cursor: str | None) -> tuple[Instant, str] | None:
     """The place of the last pull of the page before."""
-    if cursor is None:
-        return None
-    place = _PLACE.fullmatch(position(cursor, "pulls", ""))
+    return None if cursor is None else pull_place(position(cursor, "pulls", ""))
+
+
+def pull_place(text: str) -> tuple[Instant, str]:
+    """Where a pull stands among all of its tenant, as a cursor has it."""
+    place = _PLACE.fullmatch(text)
     if place is None or int(place[1]) > INTEGER_MAX:
         raise Invalid.at("cursor", "is not a cursor of this list")
     return Instant(int(place[1])), place[2]

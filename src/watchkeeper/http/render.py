@@ -28,7 +28,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(when=when, count=count, credits=credits, plural=plural)
+    made.filters.update(when=when, count=count, credits=credits, plural=plural, lasting=lasting)
     made.globals.update(version=version("watchkeeper"))
     return made
 
@@ -61,3 +61,14 @@ def credits(micro: int | None) -> str:
 
 def plural(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+_LENGTHS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
+
+
+def lasting(us: int) -> str:
+    """A length of time, as short as it can be said: 3 h, 12 s; nothing is 0 s."""
+    for seconds, unit in _LENGTHS:
+        if us >= seconds * MICRO:
+            return f"{us // (seconds * MICRO):,} {unit}"
+    return "0 s"

@@ -2,10 +2,13 @@
 
 from fastapi import APIRouter
 
-from watchkeeper.http.pages import live, login, plans
+from watchkeeper.http.pages import budgets, connectors, live, login, overview, plans
 
 PAGES: tuple[APIRouter, ...] = (
     login.routes,
     live.routes,
+    overview.routes,
     plans.routes,
+    budgets.routes,
+    connectors.routes,
 )
