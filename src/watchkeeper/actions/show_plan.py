@@ -42,6 +42,7 @@ class ShownPlan:
     plan: Plan
     steps: tuple[Step, ...]
     intents: tuple[Intent, ...]  # every attempt, by step
+    now: Instant
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Why:
 def show_plan(db: Database, tenant_id: TenantId, plan_id: str) -> ShownPlan:
     with db.read(tenant_id) as tx:
         found = _found(tx, plan_id)
-        return ShownPlan(found.plan, found.steps, tuple(intents.of_plan(tx, plan_id)))
+        return ShownPlan(found.plan, found.steps, tuple(intents.of_plan(tx, plan_id)), tx.now)
 
 
 def list_plans(
@@ -83,6 +84,15 @@ def plan_ledger(
     with db.read(tenant_id) as tx:
         _found(tx, plan_id)
         return ledger.after(tx, after, limit, {"subject": plan_id})
+
+
+def plan_history(
+    db: Database, tenant_id: TenantId, plan_id: str, *, before: int | None, limit: int
+) -> list[Recorded]:
+    """What happened to a plan, the newest first."""
+    with db.read(tenant_id) as tx:
+        _found(tx, plan_id)
+        return ledger.newest(tx, {"subject": plan_id}, before=before, limit=limit)
 
 
 def list_intents(

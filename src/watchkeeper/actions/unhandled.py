@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from watchkeeper.core.ids import TenantId
 from watchkeeper.core.sinks import UNHANDLED, UNHANDLED_US
 from watchkeeper.core.time import Instant
 from watchkeeper.handlers.registry import Registry
@@ -25,7 +26,15 @@ def is_unhandled(db: Database, registry: Registry | None, message: StoredMessage
     key = (message.namespace, message.topic)
     if key in registry:  # of a pull, perhaps with other connectors only; then it was said so
         return message.topic == PULL_REQUESTED and message.last_error == UNHANDLED
-    return in_force(db).route(message.tenant_id, *key) is None
+    return has_nobody(db, registry, message.tenant_id, *key)
+
+
+def has_nobody(
+    db: Database, registry: Registry, tenant_id: TenantId, namespace: str, topic: str
+) -> bool:
+    """Whether neither a handler of this process nor a sink takes a tenant's messages of a topic."""
+    key = (namespace, topic)
+    return key not in registry and in_force(db).route(tenant_id, *key) is None
 
 
 def mark_unhandled(db: Database, registry: Registry) -> int:

@@ -57,9 +57,14 @@ def page(
 
     `is_cut`: there may be more, though the page is not full.
     """
-    more = (len(rows) == limit or is_cut) and position is not None
-    cursor = _encode([name, position]) if more else None
+    more = len(rows) == limit or is_cut
+    cursor = cursor_of(name, position) if more and position is not None else None
     return answer({"items": list(rows), "next_cursor": cursor})
+
+
+def cursor_of(name: str, position: str | int) -> str:
+    """Where the list `name` is left: behind this row."""
+    return _encode([name, position])
 
 
 def position(cursor: str | None, name: str, start: T) -> T:

@@ -18,6 +18,7 @@ from watchkeeper.actions.follow_ledger import Feed
 from watchkeeper.actions.locate_tenant import Thing, locate_tenant
 from watchkeeper.actions.plans import Plans
 from watchkeeper.actions.population import Populations
+from watchkeeper.actions.travel import Travels
 from watchkeeper.actions.turns import Turns
 from watchkeeper.actions.views import tenant_exists
 from watchkeeper.core.ids import TenantId
@@ -64,6 +65,7 @@ class Server:
     sessions: Sessions = field(init=False)
     populations: Populations = field(init=False)
     glances: Glances = field(default_factory=Glances)
+    travels: Travels = field(default_factory=Travels)
     health_threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(2))
     feed_threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(4))
 

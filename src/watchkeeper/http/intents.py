@@ -8,10 +8,12 @@ from fastapi import Query, Response
 
 from watchkeeper.act_inputs import IntentOutcomeIn, Name, ReasonIn
 from watchkeeper.act_results import intent_of
+from watchkeeper.actions.deeds import DEEDS, Order
 from watchkeeper.actions.explain_act import explain_intent
 from watchkeeper.actions.locate_tenant import Thing
 from watchkeeper.actions.show_plan import list_intents, show_intent
 from watchkeeper.core.ids import TenantId
+from watchkeeper.core.plan_choices import Deed
 from watchkeeper.errors import Invalid
 from watchkeeper.http import views_act as views
 from watchkeeper.http.access import Access, needs
@@ -73,24 +75,29 @@ def get_intent_explanation(intent_id: str, ctx: Ctx, tenant_id: TenantQuery = No
     return answer(explain_intent(ctx.db, whose, known).to_json())
 
 
-@routes.post("/v1/intents/{intent_id}/approve", response_model=IntentOut)
-@needs(Access.OPERATE)
-def post_intent_approve(intent_id: str, ctx: Ctx, body: ReasonIn | None = None) -> Response:
-    """Say yes: it is carried out. 409 unless it waits for that and its plan is active."""
-    asked = body or ReasonIn()
-    whose, known = _named(ctx, intent_id, asked.tenant_id)
-    ctx.server.carrier.approve_intent(whose, known, asked.reason, by=ctx.caller.name)
-    return answer(_shown(ctx, whose, known))
+def _deed_route(deed: Deed, words: str) -> None:
+    """The route of one answer to an intent."""
+    rule = DEEDS[deed]
+
+    def post_intent_deed(intent_id: str, ctx: Ctx, body: ReasonIn | None = None) -> Response:
+        asked = body or ReasonIn()
+        whose, known = _named(ctx, intent_id, asked.tenant_id)
+        rule.do(ctx.server.carrier, Order(whose, known, ctx.caller.name, asked.reason))
+        return answer(_shown(ctx, whose, known))
+
+    post_intent_deed.__name__, post_intent_deed.__doc__ = f"post_intent_{rule.name}", words
+    guarded = needs(Access.OPERATE)(post_intent_deed)
+    routes.post(f"/v1/intents/{{intent_id}}/{rule.name}", response_model=IntentOut)(guarded)
 
 
-@routes.post("/v1/intents/{intent_id}/reject", response_model=IntentOut)
-@needs(Access.OPERATE)
-def post_intent_reject(intent_id: str, ctx: Ctx, body: ReasonIn | None = None) -> Response:
-    """Say no: the step has failed, and the plan is paused until a person resumes it."""
-    asked = body or ReasonIn()
-    whose, known = _named(ctx, intent_id, asked.tenant_id)
-    ctx.server.carrier.reject_intent(whose, known, asked.reason, by=ctx.caller.name)
-    return answer(_shown(ctx, whose, known))
+_deed_route(
+    Deed.APPROVE_INTENT,
+    "Say yes: it is carried out. 409 unless it waits for that and its plan is active.",
+)
+_deed_route(
+    Deed.REJECT_INTENT,
+    "Say no: the step has failed, and the plan is paused until a person resumes it.",
+)
 
 
 @routes.post("/v1/intents/{intent_id}/outcome", response_model=ReportedOut)

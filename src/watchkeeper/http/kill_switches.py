@@ -23,7 +23,7 @@ routes = router("kill switches")
 @needs(Access.OPERATE)
 def post_kill_switch(body: KillSwitchIn, ctx: Ctx) -> Response:
     """Throw a switch or release it. It is seen by every later verdict and handler call."""
-    tenant_id, target = _whom(body, ctx)
+    tenant_id, target = whom(body, ctx)
     set_kill_switch(
         ctx.db,
         tenant_id,
@@ -54,7 +54,7 @@ def get_kill_switches(ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
     return answer({"items": switches, "next_cursor": None})
 
 
-def _whom(body: KillSwitchIn, ctx: Context) -> tuple[TenantId, str | None]:
+def whom(body: KillSwitchIn, ctx: Context) -> tuple[TenantId, str | None]:
     """Whose switch it is, and what it stops. A tenant may also be named by `id`."""
     if body.scope == "all":
         if ctx.caller.tenant_id is not None:

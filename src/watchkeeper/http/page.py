@@ -116,7 +116,8 @@ class Page:
     def back(self, path: str, said: str = "", **query: str) -> Response:
         """After a form: look at this, and be told that it was done."""
         given = {**query, **({"said": said} if said else {})}
-        target = f"{path}?{urlencode(given)}" if given else path
+        joint = "&" if "?" in path else "?"
+        target = f"{path}{joint}{urlencode(given)}" if given else path
         return Response(status_code=303, headers={"Location": target, **HEADERS})
 
 
@@ -128,6 +129,7 @@ SAID = {
     "aborted": "Aborted.",
     "skipped": "Skipped.",
     "redriven": "Put back into the outbox; it is tried again now.",
+    "all_redriven": "All of them are put back into the outbox, a few each second.",
     "discarded": "Discarded.",
     "thrown": "The kill switch is on.",
     "released": "The kill switch is off.",
@@ -137,6 +139,12 @@ SAID = {
     "removed": "Removed.",
     "applied": "The policy is in force.",
 }
+
+
+def own_path(path: str, otherwise: str = "/") -> str:
+    """Where to go afterwards: a page of ours, whatever the form or the address says."""
+    is_ours = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
+    return path if is_ours else otherwise
 
 
 class NoTenant(Exception):

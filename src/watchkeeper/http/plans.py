@@ -9,9 +9,11 @@ from fastapi import Query, Response
 from watchkeeper.act_inputs import FactsIn, Name, PlanIn, ProposeIn, ReasonIn, SkipIn
 from watchkeeper.act_results import plan_entry_json
 from watchkeeper.actions import show_plan
+from watchkeeper.actions.deeds import DEEDS, Order
 from watchkeeper.actions.explain_act import explain_plan
 from watchkeeper.actions.locate_tenant import Thing
 from watchkeeper.core.ids import TenantId
+from watchkeeper.core.plan_choices import Deed
 from watchkeeper.errors import Invalid
 from watchkeeper.http import views_act as views
 from watchkeeper.http.access import Access, needs
@@ -97,44 +99,30 @@ def put_plan(plan_id: str, body: PlanIn, ctx: Ctx) -> Response:
     return answer(_shown(ctx, whose, known))
 
 
-@routes.post("/v1/plans/{plan_id}/approve", response_model=PlanOut)
-@needs(Access.OPERATE)
-def post_plan_approve(plan_id: str, ctx: Ctx, body: ReasonIn | None = None) -> Response:
-    """Say yes to a draft, as a person. It is activated as soon as its gate lets it."""
-    asked = body or ReasonIn()
-    whose, known = _named(ctx, plan_id, asked.tenant_id)
-    ctx.server.carrier.approve(whose, known, asked.reason, by=ctx.caller.name)
-    return answer(_shown(ctx, whose, known))
+def _deed_route(deed: Deed, words: str) -> None:
+    """The route of one deed on a whole plan."""
+    rule = DEEDS[deed]
+
+    def post_plan_deed(plan_id: str, ctx: Ctx, body: ReasonIn | None = None) -> Response:
+        asked = body or ReasonIn()
+        whose, known = _named(ctx, plan_id, asked.tenant_id)
+        rule.do(ctx.server.carrier, Order(whose, known, ctx.caller.name, asked.reason))
+        return answer(_shown(ctx, whose, known))
+
+    post_plan_deed.__name__, post_plan_deed.__doc__ = f"post_plan_{rule.name}", words
+    guarded = needs(Access.OPERATE)(post_plan_deed)
+    routes.post(f"/v1/plans/{{plan_id}}/{rule.name}", response_model=PlanOut)(guarded)
 
 
-@routes.post("/v1/plans/{plan_id}/pause", response_model=PlanOut)
-@needs(Access.OPERATE)
-def post_plan_pause(plan_id: str, ctx: Ctx, body: ReasonIn | None = None) -> Response:
-    """Start nothing more until somebody resumes it. It does expire."""
-    asked = body or ReasonIn()
-    whose, known = _named(ctx, plan_id, asked.tenant_id)
-    ctx.server.carrier.pause(whose, known, asked.reason, by=ctx.caller.name)
-    return answer(_shown(ctx, whose, known))
-
-
-@routes.post("/v1/plans/{plan_id}/resume", response_model=PlanOut)
-@needs(Access.OPERATE)
-def post_plan_resume(plan_id: str, ctx: Ctx, body: ReasonIn | None = None) -> Response:
-    """Go on, with a fresh allowance of attempts. 409 while another plan has its place."""
-    asked = body or ReasonIn()
-    whose, known = _named(ctx, plan_id, asked.tenant_id)
-    ctx.server.carrier.resume(whose, known, asked.reason, by=ctx.caller.name)
-    return answer(_shown(ctx, whose, known))
-
-
-@routes.post("/v1/plans/{plan_id}/abort", response_model=PlanOut)
-@needs(Access.OPERATE)
-def post_plan_abort(plan_id: str, ctx: Ctx, body: ReasonIn | None = None) -> Response:
-    """End a plan for good. What nobody has begun with is cancelled."""
-    asked = body or ReasonIn()
-    whose, known = _named(ctx, plan_id, asked.tenant_id)
-    ctx.server.carrier.abort(whose, known, asked.reason, by=ctx.caller.name)
-    return answer(_shown(ctx, whose, known))
+_deed_route(
+    Deed.APPROVE, "Say yes to a draft, as a person. It is activated as soon as its gate lets it."
+)
+_deed_route(Deed.PAUSE, "Start nothing more until somebody resumes it. It does expire.")
+_deed_route(
+    Deed.RESUME,
+    "Go on, with a fresh allowance of attempts. 409 while another plan has its place.",
+)
+_deed_route(Deed.ABORT, "End a plan for good. What nobody has begun with is cancelled.")
 
 
 @routes.post("/v1/plans/{plan_id}/steps/{step_id}/skip", response_model=PlanOut)
@@ -142,7 +130,8 @@ def post_plan_abort(plan_id: str, ctx: Ctx, body: ReasonIn | None = None) -> Res
 def post_step_skip(plan_id: str, step_id: Id, body: SkipIn, ctx: Ctx) -> Response:
     """Leave a step out, for a reason."""
     whose, known = _named(ctx, plan_id, body.tenant_id)
-    ctx.server.carrier.skip(whose, known, step_id, body.reason, by=ctx.caller.name)
+    order = Order(whose, known, ctx.caller.name, body.reason, step_id)
+    DEEDS[Deed.SKIP].do(ctx.server.carrier, order)
     return answer(_shown(ctx, whose, known))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -28,7 +29,14 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(when=when, count=count, credits=credits, plural=plural, lasting=lasting)
+    made.filters.update(
+        when=when,
+        count=count,
+        credits=credits,
+        plural=plural,
+        lasting=lasting,
+        laid_out=laid_out,
+    )
     made.globals.update(version=version("watchkeeper"))
     return made
 
@@ -72,3 +80,9 @@ def lasting(us: int) -> str:
         if us >= seconds * MICRO:
             return f"{us // (seconds * MICRO):,} {unit}"
     return "0 s"
+
+
+def laid_out(document: object) -> str:
+    """JSON for people: a line for each part of it."""
+    found = json.loads(document) if isinstance(document, str) else document
+    return json.dumps(found, indent=2, ensure_ascii=False, default=str)

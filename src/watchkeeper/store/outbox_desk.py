@@ -58,25 +58,25 @@ class Filter(NamedTuple):
     topic: str | None = None
 
 
-_LIVE = (
+LIVE_COLUMNS = (
     "id, tenant_id, namespace, topic, dedupe_key, ordering_key, payload, status, attempts,"
     " generation, next_attempt_at, locked_until, last_error, dead_reason, created_at, done_at"
 )
-_DELIVERED = (
+DELIVERED_COLUMNS = (
     "id, tenant_id, namespace, topic, dedupe_key, ordering_key, payload, 'delivered', attempts,"
     " generation, next_attempt_at, null, last_error, null, created_at, done_at"
 )
 
 
 _ONE = same(
-    f"select {_LIVE} from outbox where tenant_id = %s and id = %s"
-    f" union all select {_DELIVERED} from outbox_delivered where tenant_id = %s and id = %s"
+    f"select {LIVE_COLUMNS} from outbox where tenant_id = %s and id = %s"
+    f" union all select {DELIVERED_COLUMNS} from outbox_delivered where tenant_id = %s and id = %s"
 )
 
 
 def get(tx: Tx, message_id: MessageId) -> StoredMessage | None:
     rows = tx.rows(_ONE, (tx.tenant_id, message_id) * 2) if is_uuid(message_id) else []
-    return _stored(rows[0]) if rows else None
+    return stored(rows[0]) if rows else None
 
 
 def page(
@@ -89,9 +89,9 @@ def page(
     limit = min(limit, PAGE_MAX)
     found: list[StoredMessage] = []
     if wanted.status is not Status.DELIVERED:
-        found += _page_of(tx, "outbox", _LIVE, wanted, before, limit)
+        found += _page_of(tx, "outbox", LIVE_COLUMNS, wanted, before, limit)
     if wanted.status in (None, Status.DELIVERED):
-        found += _page_of(tx, "outbox_delivered", _DELIVERED, wanted, before, limit)
+        found += _page_of(tx, "outbox_delivered", DELIVERED_COLUMNS, wanted, before, limit)
     found.sort(key=lambda message: message.id, reverse=True)
     return found[:limit]
 
@@ -113,7 +113,7 @@ def _page_of(
         clauses.append("id < %s")
         parameters.append(before)
     sql = f"select {columns} from {table} where {' and '.join(clauses)} order by id desc limit %s"
-    return [_stored(row) for row in tx.rows(same(sql), (*parameters, limit))]
+    return [stored(row) for row in tx.rows(same(sql), (*parameters, limit))]
 
 
 _REDRIVE = Statement(
@@ -190,6 +190,6 @@ def _as_new(message: StoredMessage) -> NewMessage:
     )
 
 
-def _stored(row: Row) -> StoredMessage:
+def stored(row: Row) -> StoredMessage:
     values = dict(zip(StoredMessage.__slots__, row, strict=True))
     return StoredMessage(**{**values, "status": Status(values["status"])})

@@ -2,7 +2,18 @@
 
 from fastapi import APIRouter
 
-from watchkeeper.http.pages import budgets, connectors, live, login, overview, plans
+from watchkeeper.http.pages import (
+    budgets,
+    clock,
+    connectors,
+    kill_switches,
+    live,
+    login,
+    outbox,
+    overview,
+    plans,
+    reports,
+)
 
 PAGES: tuple[APIRouter, ...] = (
     login.routes,
@@ -11,4 +22,8 @@ PAGES: tuple[APIRouter, ...] = (
     plans.routes,
     budgets.routes,
     connectors.routes,
+    outbox.routes,
+    reports.routes,
+    kill_switches.routes,
+    clock.routes,
 )

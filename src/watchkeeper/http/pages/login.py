@@ -12,7 +12,7 @@ from watchkeeper.errors import Unauthorized
 from watchkeeper.http import session as sessions
 from watchkeeper.http.access import ROLES, Access
 from watchkeeper.http.context import Server
-from watchkeeper.http.page import HEADERS, keep_session, read_form
+from watchkeeper.http.page import HEADERS, keep_session, own_path, read_form
 from watchkeeper.http.problems import Refused
 from watchkeeper.http.render import rendered
 
@@ -43,7 +43,7 @@ async def get_static(name: str) -> Response:
 
 @routes.get("/login")
 async def get_login(request: Request) -> Response:
-    return _form(_next(request.query_params.get("next", "/")))
+    return _form(own_path(request.query_params.get("next", "/")))
 
 
 @routes.post("/login")
@@ -53,7 +53,7 @@ async def post_login(request: Request) -> Response:
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise Refused(403, "cross_site", "the form came from another site")
     form = await read_form(request)
-    after = _next(form.get("next", "/"))
+    after = own_path(form.get("next", "/"))
     try:
         cookie = await run_in_threadpool(server.sessions.open, form.get("key", ""))
     except Unauthorized:
@@ -78,9 +78,3 @@ async def post_logout(request: Request) -> Response:
 def _form(after: str, failed: str = "", status: int = 200) -> Response:
     html = rendered("login.html", {"next": after, "failed": failed})
     return Response(html, status, dict(HEADERS), "text/html; charset=utf-8")
-
-
-def _next(path: str) -> str:
-    """Where to go afterwards: a page of ours, whatever the address says."""
-    is_ours = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
-    return path if is_ours else "/"

@@ -86,6 +86,11 @@ function isBusy() {
   return document.querySelector("dialog[open], form[aria-busy]") || (at && at.closest("[data-region]") && at.matches("input, textarea, select"));
 }
 
+// What somebody has typed into a region stays there: it is replaced when it was sent or emptied.
+function isTyped(region) {
+  return [...region.querySelectorAll("input:not([type=hidden]), textarea")].some((one) => one.value !== one.defaultValue);
+}
+
 // Whoever was on a link or a button of a region, or had opened a part of it, still is and has.
 function replace(region, other) {
   const keys = new Set([...region.querySelectorAll("[data-key]")].map((one) => one.dataset.key));
@@ -115,6 +120,7 @@ async function refresh() {
   for (const region of document.querySelectorAll("[data-region]")) {
     const other = fresh.querySelector(`[data-region="${CSS.escape(region.dataset.region)}"]`);
     if (!other || other.innerHTML === shown.get(region)) continue;
+    if (isTyped(region)) { stale = true; continue; }
     shown.set(region, other.innerHTML);
     replace(region, other);
   }
