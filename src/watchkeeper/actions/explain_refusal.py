@@ -68,6 +68,24 @@ def explain_refusal(db: Database, tenant_id: TenantId, name: str) -> Refusal:
         found = _by_entry(tx, name) or _of_turn(tx, name) or _of_pull(tx, name)
     if found is None:
         raise NotFound(f"no pull and no turn {name} was refused", id=name)
+    return _refusal(found)
+
+
+def explain_refused_entry(db: Database, tenant_id: TenantId, entry_id: str) -> Refusal | None:
+    """The same by the id of the entry alone, which takes no searching; None if it is no refusal."""
+    with db.read(tenant_id) as tx:
+        found = _by_entry(tx, entry_id)
+    return None if found is None else _refusal(found)
+
+
+def explain_refused_turn(db: Database, tenant_id: TenantId, turn_id: str) -> Refusal | None:
+    """The newest refusal of a turn; None if it was never refused."""
+    with db.read(tenant_id) as tx:
+        found = _of_turn(tx, turn_id)
+    return None if found is None else _refusal(found)
+
+
+def _refusal(found: Recorded) -> Refusal:
     data = loads(found.entry.data)
     return _pull(found, data) if found.entry.kind is Kind.PULL_DECIDED else _turn(found, data)
 

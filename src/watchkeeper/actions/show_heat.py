@@ -66,7 +66,7 @@ def show_account(db: Database, tenant_id: TenantId, account_id: AccountId) -> Sh
         if account is None:
             raise NotFound(f"there is no account {account_id}", account_id=account_id)
         rules = db.policies.exact(tx).rules
-        [warm] = _warm(tx, rules, [account])
+        [warm] = warmed(tx, rules, [account])
         pulls = sorted(next_pulls.of_accounts(tx, [account_id]))
         wanted = {"kind": Kind.TIER_CHANGED.value, "subject": account_id}
         history = ledger.newest(tx, wanted, limit=HISTORY_MAX)
@@ -88,7 +88,7 @@ def list_accounts(
         rules = db.policies.exact(tx).rules
         if tier is not None:
             return _in_tier(tx, rules, tier, after, limit)
-        return _page(_warm(tx, rules, accounts.page(tx, after, limit)))
+        return _page(warmed(tx, rules, accounts.page(tx, after, limit)))
 
 
 def _in_tier(tx: ReadTx, rules: TenantRules, tier: Tier, after: str, limit: int) -> AccountPage:
@@ -97,7 +97,7 @@ def _in_tier(tx: ReadTx, rules: TenantRules, tier: Tier, after: str, limit: int)
     for _ in range(SCANS_MAX):
         names = heats.maybe_in_tier(tx, tier, after, size, rules.policy_version)
         known = accounts.read(tx, names)
-        some = _warm(tx, rules, [known[name] for name in names if name in known])
+        some = warmed(tx, rules, [known[name] for name in names if name in known])
         found += [one for one in some if one.heat.heat_tier == tier.name]
         if len(names) < size or len(found) >= limit:
             return _page(found[:limit])
@@ -109,7 +109,7 @@ def _page(found: Sequence[WarmAccount]) -> AccountPage:
     return AccountPage(found, found[-1].account.account_id if found else None)
 
 
-def _warm(tx: ReadTx, rules: TenantRules, found: Sequence[Account]) -> list[WarmAccount]:
+def warmed(tx: ReadTx, rules: TenantRules, found: Sequence[Account]) -> list[WarmAccount]:
     stored = heats.read_dated(tx, [account.account_id for account in found])
     return [
         WarmAccount(account, _now(tx, rules, account, stored.get(account.account_id)))

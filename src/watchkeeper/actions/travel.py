@@ -76,7 +76,7 @@ def _head(db: Database, whose: TenantId) -> int:
 
 def _told(
     db: Database, whose: TenantId, head: int
-) -> tuple[tuple[tuple[str, str, int], ...], bool]:
+) -> tuple[tuple[Told, ...], bool]:
     with db.read(whose) as tx:
         found = ledger.after(tx, head, ENTRIES_MAX + 1)
     counts = Counter((str(one.entry.kind), one.entry.result or "") for one in found[:ENTRIES_MAX])

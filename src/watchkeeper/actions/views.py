@@ -142,7 +142,7 @@ def list_decisions(
             DecisionId(one.entry.entry_id) for one in found if one.entry.result == Result.ALLOW
         ]
         started = runs.started(tx, allowed)
-    return [_view(one, started.get(DecisionId(one.entry.entry_id))) for one in found]
+    return [view_of(one, started.get(DecisionId(one.entry.entry_id))) for one in found]
 
 
 def view_decision(db: Database, tenant_id: TenantId, decision_id: DecisionId) -> DecisionView:
@@ -151,7 +151,7 @@ def view_decision(db: Database, tenant_id: TenantId, decision_id: DecisionId) ->
         run = runs.get(tx, decision_id)
         if found is None or found.entry.kind is not Kind.VERDICT:
             raise why_gone(tx, "decision", decision_id)
-    return _view(found, run)
+    return view_of(found, run)
 
 
 def run_status(view: DecisionView) -> RunStatus | None:
@@ -169,7 +169,7 @@ def list_ledger(
         return ledger.after(tx, after, limit, filters)
 
 
-def _view(found: Recorded, run: StoredRun | None) -> DecisionView:
+def view_of(found: Recorded, run: StoredRun | None) -> DecisionView:
     return DecisionView(decided_from(found), found.seq, run)
 
 

@@ -1,24 +1,38 @@
 """What the address of a page asks for, a word at a time; what cannot be is named.
 
-A form that filters sends every one of its fields: an empty one asks for nothing.
+A form that filters sends every one of its fields: one that was left empty asks for nothing.
 """
 
 from __future__ import annotations
 
-from enum import StrEnum
+import re
+from collections.abc import Iterable
 from typing import TypeVar
 from urllib.parse import urlencode
 
 from pydantic import TypeAdapter
 
+from watchkeeper.actions.views import OLDEST
+from watchkeeper.core.time import Instant, from_iso
 from watchkeeper.errors import Invalid
 from watchkeeper.http.answers import position
 from watchkeeper.http.context import is_identifier
 from watchkeeper.http.page import Page
-from watchkeeper.input_types import AccountName, Label, TopicName, TriggerName
+from watchkeeper.input_types import (
+    INTEGER_MAX,
+    PRINTABLE,
+    AccountName,
+    Label,
+    TopicName,
+    TriggerName,
+)
 from watchkeeper.inputs import parse_value
 
-E = TypeVar("E", bound=StrEnum)
+LENGTH_MAX = 200
+_PRINTABLE = re.compile(PRINTABLE)
+_WITHOUT_ZONE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?", re.ASCII)
+
+Word = TypeVar("Word", bound=str)
 
 TEXT: TypeAdapter[str] = TypeAdapter(Label)
 ACCOUNT: TypeAdapter[str] = TypeAdapter(AccountName)
@@ -27,18 +41,44 @@ NAME: TypeAdapter[str] = TypeAdapter(TriggerName)
 
 
 def text(page: Page, name: str, kind: TypeAdapter[str] = TEXT) -> str | None:
+    """What somebody typed, without the blanks around it."""
     found = page.request.query_params.get(name, "").strip()
     return parse_value(kind, found, name) if found else None
 
 
-def word(page: Page, name: str, words: type[E]) -> E | None:
-    """One of a few."""
-    found = text(page, name)
-    if found is None:
+def exact(page: Page, name: str) -> str | None:
+    """A name as it is, blanks included."""
+    return checked(name, page.request.query_params.get(name, ""))
+
+
+def checked(name: str, value: str) -> str | None:
+    if value == "":
         return None
-    if found not in set(words):
+    if len(value) > LENGTH_MAX:
+        raise Invalid.at(name, f"is longer than {LENGTH_MAX} characters")
+    if not _PRINTABLE.fullmatch(value):
+        raise Invalid.at(name, "must not contain control characters")
+    return value
+
+
+def one_of(page: Page, name: str, known: Iterable[Word]) -> Word | None:
+    """One of a few."""
+    asked = text(page, name)
+    words = list(known)
+    found = next((one for one in words if one == asked), None)
+    if asked is not None and found is None:
         raise Invalid.at(name, f"must be one of {', '.join(words)}")
-    return words(found)
+    return found
+
+
+def place(page: Page, name: str = "cursor") -> int:
+    """Before which place of the ledger a page begins."""
+    value = text(page, name)
+    if value is None:
+        return OLDEST
+    if not (value.isascii() and value.isdigit()) or int(value) > INTEGER_MAX:
+        raise Invalid.at(name, "is not a place of the ledger")
+    return int(value)
 
 
 def behind(page: Page, name: str) -> str | None:
@@ -47,6 +87,17 @@ def behind(page: Page, name: str) -> str | None:
     if found and not is_identifier(found):
         raise Invalid.at("cursor", "is not a cursor of this list")
     return found or None
+
+
+def moment(page: Page, name: str) -> Instant | None:
+    """A moment; without an offset it is one of UTC."""
+    value = text(page, name)
+    if value is None:
+        return None
+    try:
+        return from_iso(f"{value}+00:00" if _WITHOUT_ZONE.fullmatch(value) else value)
+    except ValueError:
+        raise Invalid.at(name, f"{value} is not a time such as 2030-01-01T00:00") from None
 
 
 def address(path: str, **query: str | None) -> str:

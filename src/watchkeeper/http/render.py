@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -11,10 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from watchkeeper.core.time import Instant, to_datetime
+from watchkeeper.http.links import account_path, path_of
 
+_NAMED = re.compile(  # moments and decisions, as our sentences name them
+    r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z)"
+    r"|(?<=decision )([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})",
+    re.ASCII,
+)
 HERE = Path(__file__).parent
 MICRO = 1_000_000
 NONE = "\N{EN DASH}"
@@ -30,14 +37,17 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(
-        when=when,
+        account_path=account_path,
         count=count,
         credits=credits,
-        plural=plural,
-        lasting=lasting,
         laid_out=laid_out,
+        lasting=lasting,
+        plural=plural,
+        told=told,
+        when=when,
+        words=words,
     )
-    made.globals.update(version=version("watchkeeper"))
+    made.globals.update(path_of=path_of, version=version("watchkeeper"))
     return made
 
 
@@ -86,3 +96,28 @@ def laid_out(document: object) -> str:
     """JSON for people: a line for each part of it."""
     found = json.loads(document) if isinstance(document, str) else document
     return json.dumps(found, indent=2, ensure_ascii=False, default=str)
+
+
+def words(code: str) -> str:
+    """A code as words."""
+    return code.replace("_", " ").lower()
+
+
+def told(text: str) -> Markup:
+    """A sentence of ours: moments in it are shown as such, decisions are links; all is escaped."""
+    parts, last = [], 0
+    for match in _NAMED.finditer(text):
+        parts.append(escape(text[last : match.start()]))
+        parts.append(_shown(match))
+        last = match.end()
+    return Markup("").join([*parts, escape(text[last:])])
+
+
+def _shown(match: re.Match[str]) -> Markup:
+    moment, decision = match.groups()
+    if decision is not None:
+        return Markup('<a href="{}">{}…</a>').format(path_of("decisions", decision), decision[:8])
+    try:
+        return when(moment)
+    except ValueError:  # it only looked like one
+        return escape(moment)

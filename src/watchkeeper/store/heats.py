@@ -107,6 +107,21 @@ _COLDEST = same(  # also those that have no heat yet
 )
 
 
+_WARMER = {
+    tier: same(
+        "select account_id from ("
+        + " union all ".join(
+            "select * from (select account_id from heats where tenant_id = %s and account_id > %s"
+            f" and tier = {int(other)} order by account_id limit %s) t{int(other)}"
+            for other in Tier
+            if other >= tier
+        )
+        + ") t order by account_id limit %s"
+    )
+    for tier in Tier
+}
+
+
 class Heat(NamedTuple):
     """An account's heat: what it follows from, when it may change, and the score of then."""
 
@@ -136,6 +151,16 @@ def maybe_in_tier(
     statement = _COLDEST if tier is Tier.COLD else _IN_TIER
     asked = (tx.tenant_id, after, int(tier), int(tier), tx.now, policy_version, limit)
     return [AccountId(row[0]) for row in tx.rows(statement, asked)]
+
+
+def written_in_tier(tx: Tx, tier: Tier, after: str, limit: int) -> list[AccountId]:
+    """Accounts that were in a tier or a hotter one when last written, by name.
+
+    However few there are, no others are read.
+    """
+    streams = [(tx.tenant_id, after, limit) for other in Tier if other >= tier]
+    asked = [value for stream in streams for value in stream]
+    return [AccountId(row[0]) for row in tx.rows(_WARMER[tier], (*asked, limit))]
 
 
 def send_read(tx: Tx, account_ids: Sequence[str]) -> Any:

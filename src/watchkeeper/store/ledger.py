@@ -138,18 +138,58 @@ def newest(
     filters: Mapping[str, str],
     *,
     before: int | None = None,
+    after: int | None = None,
     since: Instant | None = None,
     until: Instant | None = None,
     limit: int,
 ) -> list[Recorded]:
-    """Entries that match every filter, newest first, before a place."""
+    """Entries that match every filter, newest first, between two places."""
     clauses, parameters = _matching(tx, filters)
-    for clause, bound in (("seq < %s", before), ("at >= %s", since), ("at < %s", until)):
+    bounds = (("seq < %s", before), ("seq > %s", after), ("at >= %s", since), ("at < %s", until))
+    for clause, bound in bounds:
         if bound is not None:
             clauses += f" and {clause}"
             parameters.append(bound)
     sql = f"select {_COLUMNS} from ledger where {clauses} order by seq desc limit %s"
     return [_recorded(row) for row in tx.rows(same(sql), (*parameters, limit))]
+
+
+_BACK = same(
+    "select seq from ledger where tenant_id = %s and subject = %s and seq < %s"
+    " order by seq desc limit 1 offset %s"
+)
+_NEXT_AT = same("select at from ledger where tenant_id = %s and seq >= %s order by seq limit 1")
+_LAST = same("select ledger_seq from tenants where tenant_id = %s")
+
+
+def last_place(tx: Tx) -> int:
+    """Where the ledger ends."""
+    rows = tx.rows(_LAST, (tx.tenant_id,))
+    return int(rows[0][0]) if rows else 0
+
+
+def place_back(tx: Tx, before: int, entries: int, subject: str | None = None) -> int:
+    """The place so many entries before another, of one subject or of all; 0: there are fewer."""
+    if subject is None:  # places are dense
+        return max(0, min(before, last_place(tx) + 1) - entries)
+    rows = tx.rows(_BACK, (tx.tenant_id, subject, before, entries - 1))
+    return int(rows[0][0]) if rows else 0
+
+
+def place_at(tx: Tx, at: Instant) -> int:
+    """The first place whose entry is not older than a moment, found by halving.
+
+    Moments grow with places, but for a second: whoever asks leaves a margin.
+    """
+    low, high = 1, last_place(tx) + 1
+    while low < high:
+        middle = (low + high) // 2
+        found = tx.rows(_NEXT_AT, (tx.tenant_id, middle))
+        if found and found[0][0] < at:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 def _matching(tx: Tx, filters: Mapping[str, str]) -> tuple[str, list[object]]:

@@ -52,6 +52,14 @@ _FIRST_GAP = same(
     "select min(seq) from (select seq, lag(seq) over (order by seq) as before from ledger"
     " where tenant_id = %s and seq > %s) l where seq <> coalesce(before, %s) + 1"
 )
+_NEWEST_SEAL = same(
+    "select from_seq, to_seq, sealed_at from ledger_seals where tenant_id = %s"
+    " order by from_seq desc limit 1"
+)
+_CHECKPOINT_BY = same(
+    "select made_by from ledger_checkpoints where tenant_id = %s"
+    " order by seq desc, checkpoint_id desc limit 1"
+)
 _PRUNED = same(
     "select seq, hash, newest_at, last_entry_id, pruned_at, pruned_by from ledger_prunes"
     " where tenant_id = %s"
@@ -121,6 +129,12 @@ class Pruned:
         return Place(self.seq, self.hash)
 
 
+class Sealed(NamedTuple):
+    from_seq: int
+    to_seq: int
+    at: Instant
+
+
 class Tail(NamedTuple):
     """What lies beyond the seals."""
 
@@ -144,6 +158,12 @@ def head(tx: Tx) -> Place:
         return genesis(tx.tenant_id)
     seal = _seal(rows[0])
     return Place(seal.to_seq, seal.at(seal.to_seq))
+
+
+def newest(tx: Tx) -> Sealed | None:
+    """Which entries the last seal covers, and when it was set."""
+    rows = tx.rows(_NEWEST_SEAL, (tx.tenant_id,))
+    return Sealed(*rows[0]) if rows else None
 
 
 def add(tx: Tx, start: Place, hashes: Sequence[bytes]) -> bool:
@@ -217,6 +237,12 @@ def newest_checkpoint(tx: Tx) -> Checkpoint | None:
         return None
     seq, found, at = rows[0]
     return Checkpoint(tx.tenant_id, seq, found, Instant(at))
+
+
+def checkpoint_by(tx: Tx) -> str | None:
+    """Who made the newest checkpoint."""
+    rows = tx.rows(_CHECKPOINT_BY, (tx.tenant_id,))
+    return str(rows[0][0]) if rows else None
 
 
 # -- pruning --------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ can be seen is never written later. An hour that a window cuts is counted again,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from watchkeeper.core.ids import TenantId
@@ -99,6 +99,13 @@ _AGAIN = Statement(
     "select hour / ?, kind, result, reason, name, count(*), cast(sum(amount) as bigint)"
     f" from ({_READ_LITE} and at >= ? and at <= ?) x where hour = ? group by 1, 2, 3, 4, 5",
 )
+# The newest hours are looked at first, and no more of them than so many rows.
+_LOOKED_AT_MAX = 20_000
+_NEWEST = (
+    "select last_seq from (select * from tallies where tenant_id = %s"
+    f" order by hour desc limit {_LOOKED_AT_MAX}) t where first_seq < %s and kind = %s{{}}"
+    " order by hour desc limit 1"
+)
 _FIRST_AT = same("select at from ledger where tenant_id = %s order by seq limit 1")
 
 # What retention has removed was counted when it went; one snapshot, so that none is missed.
@@ -183,6 +190,18 @@ def within(tx: Tx, window: Window) -> tuple[Tally, ...]:
         bounds = (tenant_id, first_seq - 1, last_seq, window.since, window.until, hour)
         found += tx.rows(_AGAIN, (width, *bounds))
     return tuple(sorted(Tally(*row) for row in found))
+
+
+def newest_place(tx: Tx, before: int, kind: str, alike: Mapping[str, str]) -> int | None:
+    """Before which place, at the latest, entries of a kind may be found; None: there are none.
+
+    `alike` names their result and reason, as far as they are known.
+    """
+    assert set(alike) <= {"result", "reason"}
+    clauses = "".join(f" and {name} = %s" for name in alike)
+    asked = (tx.tenant_id, before, kind, *alike.values())
+    rows = tx.rows(same(_NEWEST.format(clauses)), asked)
+    return min(before, int(rows[0][0]) + 1) if rows else None
 
 
 def delivered(tx: Tx, window: Window) -> tuple[Delivered, ...]:

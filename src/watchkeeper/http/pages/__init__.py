@@ -3,15 +3,19 @@
 from fastapi import APIRouter
 
 from watchkeeper.http.pages import (
+    accounts,
     budgets,
     clock,
     connectors,
+    decisions,
     kill_switches,
+    ledger,
     live,
     login,
     outbox,
     overview,
     plans,
+    refusals,
     reports,
 )
 
@@ -26,4 +30,8 @@ PAGES: tuple[APIRouter, ...] = (
     reports.routes,
     kill_switches.routes,
     clock.routes,
+    accounts.routes,
+    decisions.routes,
+    refusals.routes,
+    ledger.routes,
 )

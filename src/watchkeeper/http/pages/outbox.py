@@ -35,7 +35,7 @@ routes = pages()
 @needs(Access.READ)
 def get_outbox(page: Shown) -> Response:
     """Counts by topic, and the messages that are asked for; an id leads to its message."""
-    status = asked.word(page, "status", Status)
+    status = asked.one_of(page, "status", Status)
     topic, key = asked.text(page, "topic"), asked.text(page, "key")
     if key is not None and is_identifier(key.lower()):
         return page.back(f"/outbox/{key.lower()}")

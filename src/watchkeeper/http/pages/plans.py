@@ -33,7 +33,7 @@ routes = pages()
 @needs(Access.READ)
 def get_plans(page: Shown) -> Response:
     """The board, and above it what waits for a person; with a status, the list of those."""
-    status = asked.word(page, "status", PlanStatus)
+    status = asked.one_of(page, "status", PlanStatus)
     filters = _filters(page)
     if status is not None:
         return _listed(page, status, filters)

@@ -91,15 +91,21 @@ function isTyped(region) {
   return [...region.querySelectorAll("input:not([type=hidden]), textarea")].some((one) => one.value !== one.defaultValue);
 }
 
+// Rows that carry a key are known by it: others may have come above them.
+function placeOf(one, place) {
+  const row = one.closest("[data-key]");
+  return row ? row.dataset.key : place;
+}
+
 // Whoever was on a link or a button of a region, or had opened a part of it, still is and has.
 function replace(region, other) {
   const keys = new Set([...region.querySelectorAll("[data-key]")].map((one) => one.dataset.key));
-  const opened = [...region.querySelectorAll("details")].map((one) => one.open);
+  const opened = new Set([...region.querySelectorAll("details")].map((one, place) => (one.open ? placeOf(one, place) : null)));
   const places = [...region.querySelectorAll(FOCUSABLE)];
   const at = places.indexOf(document.activeElement);
   const label = at < 0 ? "" : places[at].textContent;
   region.replaceChildren(...other.childNodes);
-  [...region.querySelectorAll("details")].forEach((one, place) => { if (opened[place]) one.open = true; });
+  [...region.querySelectorAll("details")].forEach((one, place) => { if (opened.has(placeOf(one, place))) one.open = true; });
   if (keys.size)
     for (const one of region.querySelectorAll("[data-key]"))
       if (!keys.has(one.dataset.key)) one.classList.add("fresh");
