@@ -8,7 +8,18 @@ const root = document.documentElement;
 
 const UNITS = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
-const absolute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const CLOCK = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
+const sameDay = new Intl.DateTimeFormat(undefined, CLOCK);
+const sameYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", ...CLOCK });
+const anyDay = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric", ...CLOCK });
+const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+
+// As short as it is clear: the day where it is another one, the year where it is another one.
+function absolute(moment, at) {
+  const [then, today] = [new Date(moment), new Date(at)];
+  if (then.toDateString() === today.toDateString()) return sameDay.format(then);
+  return (then.getFullYear() === today.getFullYear() ? sameYear : anyDay).format(then);
+}
 
 // A virtual clock may stand elsewhere than the wall: then the page says what time it is there.
 function now() {
@@ -26,8 +37,8 @@ function showTimes(within) {
     const ago = document.createElement("span");
     ago.className = "ago";
     ago.textContent = relative.format(Math.round(seconds / size), unit);
-    time.replaceChildren(absolute.format(moment), " ", ago);
-    time.title = new Date(moment).toISOString();
+    time.replaceChildren(absolute(moment, at), " ", ago);
+    time.title = `${whole.format(moment)} (${new Date(moment).toISOString()})`;
   }
 }
 
