@@ -121,15 +121,16 @@ def _account_changed(_: Entry, data: Mapping[str, Any]) -> Words:
 
 def _tier(entry: Entry, data: Mapping[str, Any]) -> Words:
     was = data.get("was")
-    title = f"Now {entry.result}" if was is None else f"From {was} to {entry.result}"
+    now = entry.result or "?"
+    title = f"Now {now}" if was is None else f"From {was} to {now}"
     return Words(title, f"heat {data.get('heat_micro', 0) / MICRO:.2f}")
 
 
 def _pull_decided(entry: Entry, data: Mapping[str, Any]) -> Words:
     is_scheduled = entry.result == "SCHEDULED"
     title = "A pull was scheduled" if is_scheduled else "A pull was refused"
-    look = f"{str(data.get('depth', '')).lower()} look through {data.get('connector_id')}"
-    units = f"{data.get('units')} units" if is_scheduled else None
+    look = f"{str(data.get('depth', '')).lower()} look through {data.get('connector_id', '?')}"
+    units = _count(data.get("units", 0), "unit") if is_scheduled else None
     origin = {"signal": "because of a signal", "manual": "asked for by hand"}
     why = origin.get(str(data.get("origin")))
     refused = None if is_scheduled else data.get("explanation") or entry.reason
@@ -142,11 +143,11 @@ def _pull_ended(entry: Entry, data: Mapping[str, Any]) -> Words:
         title = "A pull failed" if entry.result == "FAILED" else "Nobody knows how a pull ended"
         return Words(title, _joined(connector, data.get("error")))
     found = data.get("signals", 0)
-    return Words(f"A pull found {_count(found, 'signal')}", str(connector))
+    return Words(f"A pull found {_count(found, 'signal')}", _joined(connector))
 
 
 def _reserved(_: Entry, data: Mapping[str, Any]) -> Words:
-    amount = f"{_credits(data.get('reserved_micro'))} for {data.get('effective_model')}"
+    amount = f"{_credits(data.get('reserved_micro'))} for {data.get('effective_model', '?')}"
     asked = data.get("asked", {}).get("model")
     lesser = f"instead of {asked}" if asked not in (None, data.get("effective_model")) else None
     return Words(_TITLES[Kind.TURN_RESERVED], _joined(amount, lesser))
