@@ -16,17 +16,14 @@ from urllib.parse import urlencode
 
 from watchkeeper.actions.population import Population, Populations
 from watchkeeper.actions.show_budgets import Budgets, budgets_in
-from watchkeeper.core import limits
 from watchkeeper.core.chain import Break, Place, breaks
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.ledger import Kind
-from watchkeeper.core.limits import BreakerState
 from watchkeeper.core.plans import IntentState, PlanStatus
 from watchkeeper.core.time import HOUR, MINUTE, Instant, day_of
 from watchkeeper.errors import Invalid
 from watchkeeper.store import (
     accounts,
-    connectors,
     kill_switches,
     ledger,
     outbox_backlog,
@@ -44,7 +41,6 @@ LATE_US = MINUTE
 """A message that has been due for longer says that nobody delivers."""
 SEALED_LOOKED_AT = 200
 """The newest sealed entries, compared with their seals whenever somebody looks."""
-CONNECTORS_MAX = 200
 NEEDS_MAX = 50
 
 
@@ -241,13 +237,9 @@ def _switches(on: Sequence[KillSwitch]) -> Iterator[Need]:
 
 
 def _breakers(tx: ReadTx) -> Iterator[Need]:
-    names = [one.connector_id for one in connectors.page(tx, CONNECTORS_MAX)]
-    for name, own in sorted(connectors.states(tx, names).items()):
-        if limits.state_of(own.breaker, tx.now) is BreakerState.OPEN:
-            until = own.breaker.open_until_at
-            title = f"Connector {name} rests"
-            detail = f"{_counted(own.breaker.failures, 'failure')} in a row opened its breaker."
-            yield Need(Urgency.BAD, title, detail, "/connectors", "until", until)
+    for name, failures, until in overview.open_breakers(tx, NEEDS_MAX):
+        detail = f"{_counted(failures, 'failure')} in a row opened its breaker."
+        yield Need(Urgency.BAD, f"Connector {name} rests", detail, "/connectors", "until", until)
 
 
 def _plans(tx: ReadTx) -> Iterator[Need]:

@@ -12,7 +12,7 @@ from watchkeeper.core.limits import BreakerState, Limit
 from watchkeeper.core.pulls import Budget, Consumed
 from watchkeeper.core.time import Instant, day_of, hour_of
 from watchkeeper.moves import pull_gates
-from watchkeeper.store import connectors, pull_budgets, tally_series
+from watchkeeper.store import connectors, overview, pull_budgets, tally_series
 from watchkeeper.store.connectors import Connector, ConnectorState
 from watchkeeper.store.database import Database
 from watchkeeper.store.tally_series import Counted
@@ -56,32 +56,30 @@ _STOPPED = {
 
 
 def show_connectors(db: Database, tenant_id: TenantId, after: str, limit: int) -> Connectors:
-    """Those that are registered or limited, a page of them by name, as the tenant has them."""
+    """Those that are known to all or to the tenant, a page of them by name."""
     with db.read(tenant_id) as tx:
-        known = connectors.page(tx, limit, after)
-        names = [one.connector_id for one in known]
+        names = overview.connector_names(tx, after, limit)
         seen = pull_gates.see(tx, names)
         slots = connectors.slots(tx, names)
         budget = pull_budgets.get(tx)
         used = pull_budgets.consumed(tx, day_of(tx.now))
         counted = _counted(tx)
         rows = tuple(
-            _state(tx, one, seen, slots.get(one.connector_id, 0), budget, used, counted)
-            for one in known
+            _state(tx, name, seen, slots.get(name, 0), budget, used, counted) for name in names
         )
         return Connectors(tx.now, budget, rows)
 
 
 def _state(
     tx: ReadTx,
-    shared: Connector,
+    name: str,
     seen: pull_gates.Seen,
     slots: int,
     budget: Budget | None,
     used: dict[str, Consumed],
     counted: list[Counted],
 ) -> ConnectorView:
-    name = shared.connector_id
+    shared = seen.connectors.get(name) or Connector(name)
     own = seen.states.get(name) or ConnectorState(name)
     stopped_by, retry_at = _stopped(tx, shared, own, seen, slots)
     mine = [one for one in counted if one.name == name]

@@ -45,7 +45,7 @@ _ASIDE = same(
 )
 _DEAD = same(
     "select count(*) from (select 1 from outbox where tenant_id = %s and done_at is not null"
-    f" limit {COUNTED_MAX}) x"
+    f" order by done_at limit {COUNTED_MAX}) x"
 )
 
 
