@@ -35,12 +35,13 @@ WALL_CLOCK_EDGES = {
     "handlers/results.py": "a date in a Retry-After header is of the wall clock",
     "handlers/webhook.py": "a receiver checks a signature's age against its own wall clock",
     "http/keys.py": "a key expires in wall time, virtual clock or not",
-    "http/sessions.py": "a browser's session expires in wall time",
+    "http/session.py": "a browser's session expires in wall time",
 }
 
 # Where a program may wait, and for what.
 SLEEPERS = {
     "workers.py": "the loops between two looks",
+    "http/pages/live.py": "the gap between two words to a page that is open",
     "store/database.py": "the pause before a transaction that lost a deadlock is tried again",
 }
 

@@ -74,9 +74,7 @@ def _head(db: Database, whose: TenantId) -> int:
     return newest[0].seq if newest else 0
 
 
-def _told(
-    db: Database, whose: TenantId, head: int
-) -> tuple[tuple[Told, ...], bool]:
+def _told(db: Database, whose: TenantId, head: int) -> tuple[tuple[Told, ...], bool]:
     with db.read(whose) as tx:
         found = ledger.after(tx, head, ENTRIES_MAX + 1)
     counts = Counter((str(one.entry.kind), one.entry.result or "") for one in found[:ENTRIES_MAX])
