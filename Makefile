@@ -14,6 +14,8 @@ export UV_PROJECT_ENVIRONMENT := $(ENV)
 export UV_PYTHON := $(CURDIR)/$(BIN)/python
 export UV_PYTHON_DOWNLOADS := never
 unexport VIRTUAL_ENV
+# Hundreds of processes are started by tests: each would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 SYNC := $(BIN)/uv sync --frozen --inexact --all-extras --compile-bytecode --quiet
 
 .DEFAULT_GOAL := help

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import scratch
 from tests.databases import Clock, Databases, EngineName, Place
 from tests.postgres import Server
 from watchkeeper.store.database import Database
@@ -29,6 +30,17 @@ settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if "CI" in os.environ else "dev")
 )
 
+scratch.settle()
+
+LONG = (
+    "tests/sim/",
+    "tests/test_plan_crashes.py",
+    "tests/test_pull_crashes.py",
+    "tests/test_worker_crashes.py",
+    "tests/demo/",
+    "tests/cli/test_processes.py",
+    "tests/docs/",
+)
 POSTGRESQL = pytest.param("postgresql", marks=pytest.mark.postgresql)
 
 
@@ -51,9 +63,16 @@ def engine(request: pytest.FixtureRequest) -> EngineName:
 
 
 @pytest.fixture
-def place(engine: EngineName, databases: Databases, tmp_path: Path) -> Iterator[Place]:
-    with databases.fresh(engine, tmp_path) as found:
+def place(
+    engine: EngineName, databases: Databases, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Place]:
+    with databases.fresh(engine, tmp_path, brand_new=is_brand_new(request)) as found:
         yield found
+
+
+def is_brand_new(request: pytest.FixtureRequest) -> bool:
+    """Whether the test wants a database that never held a row, rather than an empty one."""
+    return request.node.get_closest_marker("brand_new") is not None
 
 
 @pytest.fixture
@@ -74,10 +93,24 @@ def db(place: Place) -> Iterator[Database]:
 
 
 @pytest.fixture
-def both(databases: Databases) -> Iterator[dict[str, tuple[Database, Clock]]]:
+def both(
+    databases: Databases, request: pytest.FixtureRequest
+) -> Iterator[dict[str, tuple[Database, Clock]]]:
     """One database of each engine, with its clock. Mark the test `postgresql`."""
-    with databases.opened("sqlite") as one, databases.opened("postgresql") as other:
+    brand_new = is_brand_new(request)
+    with (
+        databases.opened("sqlite") as one,
+        databases.opened("postgresql", brand_new=brand_new) as other,
+    ):
         yield {"sqlite": one, "postgresql": other}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long begins first, so that no worker is left alone with it in the end.
+
+    In whatever order the rest has come; it is the same in every worker, as it must be.
+    """
+    items.sort(key=lambda one: not (one.nodeid.startswith(LONG) or "slow" in one.keywords))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,7 +1,8 @@
 """Databases for tests: each one migrated, empty, and at the same virtual instant.
 
 Migrating takes a second, copying a few hundredths: so each engine is migrated once per test
-process, into a template, and every test gets a copy that nobody else has seen.
+process, into a template, and every test gets a copy of it: one that nobody else has seen, or on
+PostgreSQL one that is as the template again (tests/recycling.py).
 """
 
 import contextlib
@@ -18,6 +19,7 @@ from typing import Literal
 import psycopg
 
 from tests.postgres import LOGIN, Server, running
+from tests.recycling import Recycling
 from watchkeeper.core.time import Instant, from_datetime, to_datetime
 from watchkeeper.store.database import Database, open_database
 
@@ -98,7 +100,8 @@ class Databases:
 
     @cached_property
     def server(self) -> Server:
-        return self._ending.enter_context(running())
+        # Nobody looks at tables behind a test's back, nor changes how they are read.
+        return self._ending.enter_context(running(settings={"autovacuum": "off"}))
 
     @cached_property
     def folder(self) -> Path:
@@ -121,20 +124,36 @@ class Databases:
         self.server.admin(SET_CLOCK.format(now=int(START_AT)), name)
         return name
 
+    @cached_property
+    def recycling(self) -> Recycling:
+        made = Recycling(self.server, self.postgres_template)
+        self._ending.callback(made.close)
+        return made
+
     @contextlib.contextmanager
-    def fresh(self, engine: EngineName, folder: Path | None = None) -> Iterator[Place]:
-        """A database for the length of the block: for each example of a property, say."""
+    def fresh(
+        self, engine: EngineName, folder: Path | None = None, *, brand_new: bool = False
+    ) -> Iterator[Place]:
+        """A database for the length of the block: for each example of a property, say.
+
+        One that is `brand_new` has never held a row: for who looks at plans and counters.
+        """
         if engine == "sqlite":
             with self._fresh_sqlite(folder) as place:
                 yield place
+        elif brand_new:
+            with self._copied_postgres() as name:
+                yield self._place(name)
         else:
-            with self._fresh_postgres() as place:
-                yield place
+            with self.recycling.lent() as name:
+                yield self._place(name)
 
     @contextlib.contextmanager
-    def opened(self, engine: EngineName, **options: object) -> Iterator[tuple[Database, Clock]]:
+    def opened(
+        self, engine: EngineName, *, brand_new: bool = False, **options: object
+    ) -> Iterator[tuple[Database, Clock]]:
         """The same, opened, with its clock."""
-        with self.fresh(engine) as place:
+        with self.fresh(engine, brand_new=brand_new) as place:
             db = place.open(**options)
             try:
                 yield db, Clock(place)
@@ -154,14 +173,17 @@ class Databases:
                 shutil.rmtree(home, ignore_errors=True)
 
     @contextlib.contextmanager
-    def _fresh_postgres(self) -> Iterator[Place]:
-        server = self.server
-        name = server.create(self.postgres_template)
-        admin, owner = server.admin_url(name), server.owner_url(name)
+    def _copied_postgres(self) -> Iterator[str]:
+        name = self.server.create(self.postgres_template)
         try:
-            yield Place("postgresql", server.url(name), admin, owner, name)
+            yield name
         finally:
-            server.drop(name)
+            self.server.drop(name)
+
+    def _place(self, name: str) -> Place:
+        server = self.server
+        admin, owner = server.admin_url(name), server.owner_url(name)
+        return Place("postgresql", server.url(name), admin, owner, name)
 
     def close(self) -> None:
         self._ending.close()

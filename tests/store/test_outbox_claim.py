@@ -304,6 +304,7 @@ def test_a_hostile_plan_changes_nothing(both) -> None:
 
 @pytest.mark.req("S-12", "O-04")
 @pytest.mark.postgresql
+@pytest.mark.brand_new
 def test_claims_and_acks_walk_through_no_table(both) -> None:
     db, clock = both["postgresql"]
     put(db, *[letter(f"t{n % 3}") for n in range(50)])
@@ -330,6 +331,7 @@ CLAIM_PARAMETER = (
 
 
 @pytest.mark.postgresql
+@pytest.mark.brand_new
 def test_a_claim_is_a_heap_only_update(both) -> None:
     db, clock = both["postgresql"]
     put(db, *[letter() for _ in range(300)])

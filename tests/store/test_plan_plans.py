@@ -8,7 +8,11 @@ from watchkeeper.core.ids import IntentId, MessageId, TenantId
 from watchkeeper.ids import new_id
 from watchkeeper.store import intents, plans, tenants
 
-pytestmark = [pytest.mark.postgresql, pytest.mark.parametrize("engine", ["postgresql"])]
+pytestmark = [
+    pytest.mark.postgresql,
+    pytest.mark.brand_new,
+    pytest.mark.parametrize("engine", ["postgresql"]),
+]
 
 PLANS = 40
 GROWN = 3_000

@@ -16,7 +16,11 @@ from watchkeeper.core.heat import Tier
 from watchkeeper.core.time import Instant
 from watchkeeper.store.database import Database
 
-pytestmark = [pytest.mark.postgresql, pytest.mark.parametrize("engine", ["postgresql"])]
+pytestmark = [
+    pytest.mark.postgresql,
+    pytest.mark.brand_new,
+    pytest.mark.parametrize("engine", ["postgresql"]),
+]
 
 TABLES = ("heats", "next_pulls", "pulls", "accounts", "connectors", "connector_states")
 TIMES, EACH = 12, 100

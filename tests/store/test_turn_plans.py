@@ -8,7 +8,11 @@ from tests.databases import Place
 from tests.usage import ACME, Billing
 from watchkeeper.store.database import Database
 
-pytestmark = [pytest.mark.postgresql, pytest.mark.parametrize("engine", ["postgresql"])]
+pytestmark = [
+    pytest.mark.postgresql,
+    pytest.mark.brand_new,
+    pytest.mark.parametrize("engine", ["postgresql"]),
+]
 
 TURNS = 200
 
