@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import urlencode
 
 START_SECONDS_MAX = 30.0
@@ -24,6 +25,12 @@ class Served:
     port: int
     key: str
     cookie: str
+    pid: int
+
+    def cpu_seconds(self) -> float:
+        """What it has used so far, of all cores."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def connect(self) -> http.client.HTTPConnection:
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
@@ -49,7 +56,7 @@ def served(url: str) -> Iterator[Served]:
     )
     try:
         _wait(port, process)
-        yield Served(port, key, _session(port, key))
+        yield Served(port, key, _session(port, key), process.pid)
     finally:
         process.terminate()
         process.wait(END_SECONDS_MAX)

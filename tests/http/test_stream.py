@@ -450,6 +450,41 @@ def test_a_hundred_followers_cost_one_look(door: Door, monkeypatch: pytest.Monke
     assert len(reads) == 1
 
 
+def test_who_wants_to_know_that_it_grew_reads_no_entry(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Open pages cost a look at one place; whoever reads beside them misses nothing by it."""
+    acme = door.tenant()
+    feed = Feed(door.db, rendered, threading.Event())
+    monkeypatch.setattr(feed, "_repeat", lambda: None)
+    reads: list[int] = []
+    monkeypatch.setattr(feed, "read", lambda *asked: [reads.append(1), Feed.read(feed, *asked)][1])
+    woken: list[str] = []
+    page = Follower(acme, lambda: woken.append("page"), wants_lines=False)
+    reader = Follower(acme, lambda: woken.append("reader"))
+    feed.join(page)
+    feed.look()
+    woken.clear()
+    write(door, "acme", 3)
+    feed.look()
+    feed.look()
+    assert (woken, reads) == (["page"], [])
+    head = feed.head(acme)
+    feed.join(reader)
+    write(door, "acme", 2)
+    feed.look()
+    assert (sorted(woken[1:]), len(reads)) == (["page", "reader"], 1)
+    assert [line.seq for line in feed.lines(acme, head)] == list(
+        range(head + 1, feed.head(acme) + 1)
+    )
+    feed.leave(reader)
+    write(door, "acme", 1)
+    feed.look()
+    assert feed.lines(acme, head) is None, "what is kept would end before the ledger does"
+    assert len(reads) == 1
+    feed._followers.clear()
+
+
 def test_a_feed_refuses_what_it_cannot_serve(door: Door) -> None:
     stopping = threading.Event()
     feed = Feed(door.db, rendered, stopping, followers_max=1)

@@ -2,7 +2,8 @@
 
 One thread looks for new entries, when there is news and now and then, in read transactions.
 What it finds is kept for a while, in a bounded space; a follower that has fallen further behind
-reads by itself, and none of them is waited for.
+reads by itself, and none of them is waited for. Where nobody wants the entries themselves, only
+the place is looked at at which the ledger ends: a hundred open pages cost as much as one.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from watchkeeper.store.database import Database
 LOOK_SECONDS = 0.5
 GAP_SECONDS = 0.05
 """Between two looks, however much news there is: who writes must not feel who looks."""
+
+HEADS_GAP_SECONDS = 0.25
+"""The same where only places are looked at."""
 
 KEPT_MAX = 4_000
 PAGE = 200
@@ -45,13 +49,19 @@ class Line(NamedTuple):
 
 
 class Follower:
-    """Somebody who is told that there may be something new: of one tenant, or of all."""
+    """Somebody who is told that there may be something new: of one tenant, or of all.
 
-    __slots__ = ("tenant_id", "wake")
+    Without `wants_lines` all it wants to know is that a ledger has grown.
+    """
 
-    def __init__(self, tenant_id: TenantId | None, wake: Callable[[], None]) -> None:
+    __slots__ = ("tenant_id", "wake", "wants_lines")
+
+    def __init__(
+        self, tenant_id: TenantId | None, wake: Callable[[], None], *, wants_lines: bool = True
+    ) -> None:
         self.tenant_id = tenant_id
         self.wake = wake
+        self.wants_lines = wants_lines
 
 
 class Feed:
@@ -149,11 +159,16 @@ class Feed:
         """Take in what is new, and wake those it is for."""
         with self._lock:
             named = {follower.tenant_id for follower in self._followers}
+            read = {one.tenant_id for one in self._followers if one.wants_lines}
         wanted = None if None in named else sorted(one for one in named if one is not None)
         with self.db.read_system() as tx:
             ends = tenants.ledger_ends(tx, wanted)
         self._forget(ends)
-        moved = {tenant_id for tenant_id, end in ends.items() if self._take_in(tenant_id, end)}
+        moved = set()
+        for tenant_id, end in ends.items():
+            take = self._take_in if read & {None, tenant_id} else self._take_head
+            if take(tenant_id, end):
+                moved.add(tenant_id)
         with self._lock:
             told = [one for one in self._followers if one.tenant_id in moved]
             told += [one for one in self._followers if moved and one.tenant_id is None]
@@ -173,6 +188,18 @@ class Feed:
             if place >= end:
                 break
         self._heads[tenant_id] = place
+        return True
+
+    def _take_head(self, tenant_id: TenantId, end: int) -> bool:
+        """The place alone. What was kept would end before it, and is let go."""
+        known = self._heads.get(tenant_id)
+        if known is not None and known >= end:
+            return False
+        with self._lock:
+            if self._kept.get(tenant_id):
+                self._order = deque(one for one in self._order if one != tenant_id)
+            self._kept[tenant_id] = deque()
+        self._heads[tenant_id] = end
         return True
 
     def _begin(self, tenant_id: TenantId) -> bool:
@@ -223,8 +250,14 @@ class Feed:
                 self.look()
             except Exception as error:
                 _log.warning("following: %s: %s", type(error).__name__, error)
-            self._stopping.wait(GAP_SECONDS)
+            self._stopping.wait(self._gap_seconds)
             self.db.wait_for_news(seen, 0 if self.is_ended else LOOK_SECONDS)
+
+    @property
+    def _gap_seconds(self) -> float:
+        with self._lock:
+            reads = any(one.wants_lines for one in self._followers)
+        return GAP_SECONDS if reads else HEADS_GAP_SECONDS
 
     def _is_over(self) -> bool:
         with self._lock:

@@ -114,7 +114,7 @@ def test_where_a_budget_leads_is_said(door: Door, visitor: Visitor) -> None:
     pull(door, 1)
     assert "too early to tell" in part(visitor.get(PATH), "pulls")
     door.clock.advance(hours=12)
-    assert "about 2 at the end of the day" in part(visitor.get(PATH), "pulls")
+    assert "about 2 a day" in part(visitor.get(PATH), "pulls")
     for number in range(2, 7):
         pull(door, number)
     assert "runs out 2030-01-01 20:00:00 UTC" in part(visitor.get(PATH), "pulls")

@@ -118,7 +118,7 @@ def test_a_timer_that_no_worker_noticed_is_late_too(door: Door, visitor: Visitor
     put(door.db, letter(due_at=door.clock.at + 60_000_000))
     assert "0 messages due" in part(visitor.get("/"), "tiles")
     door.clock.advance(minutes=3)
-    assert "1 messages due 2 min delivery lag" in part(visitor.get("/"), "tiles")
+    assert "1 message due 2 min delivery lag" in part(visitor.get("/"), "tiles")
 
 
 def test_plans_and_switches_that_wait_for_a_person_are_listed(door: Door, visitor: Visitor) -> None:
@@ -165,7 +165,7 @@ def test_a_budget_that_is_nearly_used_is_listed(door: Door, visitor: Visitor) ->
     assert "Pull units: used up" in part(visitor.get("/"), "needs")
 
 
-@pytest.mark.req("T-20")
+@pytest.mark.req("T-03")
 def test_an_entry_that_was_changed_after_it_was_sealed_is_told(
     door: Door, visitor: Visitor
 ) -> None:
