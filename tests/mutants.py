@@ -18,6 +18,7 @@ from tests.mutants_of_pull_doors import PULL_DOORS
 from tests.mutants_of_pulls import PULLS
 from tests.mutants_of_replay import REPLAYS
 from tests.mutants_of_reports import REPORTING
+from tests.mutants_of_searches import SEARCHES
 from tests.mutants_of_trust import TRUST
 from tests.mutants_of_turns import TURNS
 
@@ -361,7 +362,7 @@ MUTANTS = [
         f"{NEWS}::test_a_deferral_is_told_where_somebody_listens[sqlite-all-True]",
     ),
 ]
-OTHERS = (*TURNS, *PULL_DOORS, *PULLS, *PLANS, *PLAN_DOORS, *REPORTING, *TRUST, *REPLAYS)
+OTHERS = (*TURNS, *PULL_DOORS, *PULLS, *PLANS, *PLAN_DOORS, *REPORTING, *TRUST, *REPLAYS, *SEARCHES)
 MUTANTS += [Mutant(*one) for one in OTHERS]
 
 

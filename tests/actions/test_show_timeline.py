@@ -125,11 +125,12 @@ def test_no_more_is_read_than_is_allowed_and_nothing_of_its_own_is_lost(
     assert len(own) > 30
     monkeypatch.setattr(timeline, "READ", 8)
     monkeypatch.setattr(timeline, "LED_BY", 4)
-    found = pages(app, limit=5)
-    seqs = [one.found.seq for one in found]
-    assert len(set(seqs)) == len(seqs)
-    assert [one.found.seq for one in found if one.found.entry.kind in timeline.OWN] == own
-    assert "turn.settled" in kinds(found)
+    for limit in (5, 50):
+        found = pages(app, limit=limit)
+        seqs = [one.found.seq for one in found]
+        assert len(set(seqs)) == len(seqs)
+        assert [one.found.seq for one in found if one.found.entry.kind in timeline.OWN] == own
+        assert "turn.settled" in kinds(found)
 
 
 def test_a_name_that_is_also_a_schedules_is_not_mixed_up(app: App, clock: Clock) -> None:

@@ -220,13 +220,19 @@ def _to_login(request: Request, server: Server) -> Response:
     if request.method != "GET" or LIVE in request.headers:
         return Response(status_code=401, headers=dict(HEADERS))
     opened = server.sessions.open_dev() if _is_local(request) else None
-    here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    here = _as_asked(request)
     if opened is not None:
         response = Response(status_code=303, headers={"Location": here, **HEADERS})
         keep_session(request, response, opened)
         return response
     target = f"/login?next={quote(here, safe='')}"
     return Response(status_code=303, headers={"Location": target, **HEADERS})
+
+
+def _as_asked(request: Request) -> str:
+    """The address as it was written: decoded, a slash within a name would be one between names."""
+    path = request.scope["raw_path"].partition(b"?")[0].decode("ascii")
+    return path + (f"?{request.url.query}" if request.url.query else "")
 
 
 def _is_local(request: Request) -> bool:

@@ -18,10 +18,10 @@ _COLUMNS = (
 )
 _GET = same(f"select {_COLUMNS} from accounts where tenant_id = %s and account_id = %s")
 _READ = Statement(
+    f"""select a.* from jsonb_array_elements_text(%s::jsonb) v (a), lateral (
+        select {_COLUMNS} from accounts where tenant_id = %s and account_id = v.a limit 1) a""",
     f"""select {_COLUMNS} from accounts
-        where tenant_id = %s and account_id in (select jsonb_array_elements_text(%s::jsonb))""",
-    f"""select {_COLUMNS} from accounts
-        where tenant_id = ? and account_id in (select value from json_each(?))""",
+        where account_id in (select value from json_each(?)) and tenant_id = ?""",
 )
 _LIST = same(
     f"select {_COLUMNS} from accounts where tenant_id = %s and account_id > %s"
@@ -62,7 +62,7 @@ def get(tx: Tx, account_id: AccountId) -> Account | None:
 
 
 def read(tx: Tx, account_ids: Sequence[str]) -> dict[str, Account]:
-    rows = tx.rows(_READ, (tx.tenant_id, encode(account_ids)))
+    rows = tx.rows(_READ, (encode(account_ids), tx.tenant_id))
     return {row[0]: _account(row) for row in rows}
 
 

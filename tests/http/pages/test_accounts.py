@@ -1,8 +1,10 @@
 """The pages of accounts: found, read, and paged; whatever characters a name has."""
 
 import re
+from urllib.parse import quote
 
 import pytest
+from starlette.testclient import TestClient
 
 from tests.http.calls import settle
 from tests.http.door import Door
@@ -174,3 +176,13 @@ def test_looking_changes_nothing(door: Door) -> None:
     for path in ("/accounts", f"/accounts/{mine.account}", "/decisions", "/ledger"):
         look.get(path)
     assert door.stored() == before
+
+
+@pytest.mark.req("U-30")
+def test_whoever_has_to_log_in_first_comes_back_to_the_same_name(dev_door: Door) -> None:
+    """A slash within a name is written otherwise than one between names, and stays so."""
+    asked = "/accounts/a%2F..%2Fb?stage=act"
+    stranger = TestClient(dev_door.app, base_url="http://localhost", follow_redirects=False)
+    assert stranger.get(asked).headers["location"] == asked
+    elsewhere = TestClient(dev_door.app, base_url="http://example.com", follow_redirects=False)
+    assert elsewhere.get(asked).headers["location"] == f"/login?next={quote(asked, safe='')}"

@@ -138,7 +138,7 @@ def _charts(found: ShownAccount, now: Instant) -> list[Markup]:
     if first is not None and (not starts or created < starts[0][0]):
         starts.insert(0, (created, first, 0.0))
     since = starts[0][0]
-    until = Instant(max(now, since + 60 * SECOND))
+    until = Instant(max(now, since + SECOND))
     tiers = step_timeline("Tiers of this account", _lanes(starts), since=since, until=until)
     points = [(at, score) for at, _, score in starts[1 if first is not None else 0 :]]
     points += [(Instant((day.day + 1) * DAY), day.heat_micro / ONE) for day in found.days]
