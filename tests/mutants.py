@@ -12,6 +12,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.mutants_of_operating_pages import OPERATING_PAGES
 from tests.mutants_of_plan_doors import PLAN_DOORS
 from tests.mutants_of_plans import PLANS
 from tests.mutants_of_pull_doors import PULL_DOORS
@@ -362,8 +363,8 @@ MUTANTS = [
         f"{NEWS}::test_a_deferral_is_told_where_somebody_listens[sqlite-all-True]",
     ),
 ]
-OTHERS = (*TURNS, *PULL_DOORS, *PULLS, *PLANS, *PLAN_DOORS, *REPORTING, *TRUST, *REPLAYS, *SEARCHES)
-MUTANTS += [Mutant(*one) for one in OTHERS]
+OTHERS = (*TURNS, *PULL_DOORS, *PULLS, *PLANS, *PLAN_DOORS, *REPORTING, *TRUST, *REPLAYS)
+MUTANTS += [Mutant(*one) for one in (*OTHERS, *SEARCHES, *OPERATING_PAGES)]
 
 
 def survives(mutant: Mutant) -> bool:

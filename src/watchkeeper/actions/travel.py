@@ -13,7 +13,7 @@ from watchkeeper.core.time import Instant
 from watchkeeper.errors import Unavailable
 from watchkeeper.store import ledger, outbox_look
 from watchkeeper.store.database import Database
-from watchkeeper.store.outbox_look import Due
+from watchkeeper.store.outbox_look import Count, Due
 
 KEPT_MAX = 20
 ENTRIES_MAX = 5_000
@@ -30,11 +30,12 @@ class Told(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Travel:
-    """One advance. `entries` are of the ledger of the tenant that was looked at."""
+    """One advance. Messages and entries are of the tenant that was looked at."""
 
     since: Instant
     done: Advanced
     tenant_id: TenantId
+    ended: tuple[Count, ...]  # messages that were delivered on the way, or died
     entries: tuple[Told, ...]
     is_more: bool  # than ENTRIES_MAX lines
     failed: str | None = None  # why it stopped on the way
@@ -56,8 +57,10 @@ class Travels:
             done = advance_clock(db, by_seconds, drain, turns)
         except Unavailable as error:
             done, failed = Advanced(clock_now(db)[0]), str(error)
+        with db.read(whose) as tx:
+            ended = tuple(outbox_look.ended_since(tx, since))
         told, is_more = _told(db, whose, head)
-        travel = Travel(since, done, whose, told, is_more, failed)
+        travel = Travel(since, done, whose, ended, told, is_more, failed)
         self.kept.appendleft(travel)
         return travel
 

@@ -155,64 +155,32 @@ def edit(
     say_plan(made, as_json=as_json)
 
 
-@app.command()
-def approve(
-    plan_id: Name,
-    reason: Why = None,
-    by: By = AUTHOR,
-    tenant: OwnerTenant = None,
-    db: Db = None,
-    as_json: AsJson = False,
-) -> None:
-    """Say yes to a draft. It is activated in the next cycle, if its gate lets it."""
-    with working_on(db) as working:
-        done = working.plans.approve(plan_id, reason, by=by, tenant_id=tenant)
-    say_done(done, as_json=as_json)
+def _deed_command(name: str, words: str) -> None:
+    """The command of one deed on a whole plan."""
+
+    def deed(
+        plan_id: Name,
+        reason: Why = None,
+        by: By = AUTHOR,
+        tenant: OwnerTenant = None,
+        db: Db = None,
+        as_json: AsJson = False,
+    ) -> None:
+        with working_on(db) as working:
+            do = getattr(working.plans, name)
+            done = do(plan_id, reason, by=by, tenant_id=tenant)
+        say_done(done, as_json=as_json)
+
+    deed.__doc__ = words
+    app.command(name)(deed)
 
 
-@app.command()
-def pause(
-    plan_id: Name,
-    reason: Why = None,
-    by: By = AUTHOR,
-    tenant: OwnerTenant = None,
-    db: Db = None,
-    as_json: AsJson = False,
-) -> None:
-    """Start nothing more of a plan until somebody resumes it."""
-    with working_on(db) as working:
-        done = working.plans.pause(plan_id, reason, by=by, tenant_id=tenant)
-    say_done(done, as_json=as_json)
-
-
-@app.command()
-def resume(
-    plan_id: Name,
-    reason: Why = None,
-    by: By = AUTHOR,
-    tenant: OwnerTenant = None,
-    db: Db = None,
-    as_json: AsJson = False,
-) -> None:
-    """Let a paused plan go on, with a fresh allowance of attempts."""
-    with working_on(db) as working:
-        done = working.plans.resume(plan_id, reason, by=by, tenant_id=tenant)
-    say_done(done, as_json=as_json)
-
-
-@app.command()
-def abort(
-    plan_id: Name,
-    reason: Why = None,
-    by: By = AUTHOR,
-    tenant: OwnerTenant = None,
-    db: Db = None,
-    as_json: AsJson = False,
-) -> None:
-    """End a plan for good. What nobody has begun with is cancelled."""
-    with working_on(db) as working:
-        done = working.plans.abort(plan_id, reason, by=by, tenant_id=tenant)
-    say_done(done, as_json=as_json)
+_deed_command(
+    "approve", "Say yes to a draft. It is activated in the next cycle, if its gate lets it."
+)
+_deed_command("pause", "Start nothing more of a plan until somebody resumes it.")
+_deed_command("resume", "Let a paused plan go on, with a fresh allowance of attempts.")
+_deed_command("abort", "End a plan for good. What nobody has begun with is cancelled.")
 
 
 @app.command()

@@ -164,20 +164,25 @@ _STATE = (
 )
 _LIVE = same(
     f"select namespace, topic, {_STATE}, count(*) from (select * from outbox where tenant_id = %s"
-    f" order by id desc limit {COUNTED_MAX}) x where done_at is null group by 1, 2, 3"
+    " order by id desc limit %s) x where done_at is null group by 1, 2, 3"
 )
 _DEAD = same(
     "select namespace, topic, 'dead', count(*) from (select namespace, topic from outbox"
-    " where tenant_id = %s and done_at is not null order by done_at desc"
-    f" limit {COUNTED_MAX}) x group by 1, 2"
+    " where tenant_id = %s and done_at is not null order by done_at desc limit %s) x group by 1, 2"
 )
 _DELIVERED = same(
     "select namespace, topic, 'delivered', count(*) from (select namespace, topic"
-    f" from outbox_delivered where tenant_id = %s order by id desc limit {COUNTED_MAX}) x"
-    " group by 1, 2"
+    " from outbox_delivered where tenant_id = %s order by id desc limit %s) x group by 1, 2"
 )
-_MORE_LIVE = same(
-    f"select 1 from outbox where tenant_id = %s order by id desc limit 1 offset {COUNTED_MAX}"
+_MORE_LIVE = same("select 1 from outbox where tenant_id = %s order by id desc limit 1 offset %s")
+_DIED_SINCE = same(
+    "select namespace, topic, 'dead', count(*) from (select namespace, topic from outbox"
+    " where tenant_id = %s and done_at > %s order by done_at desc limit %s) x group by 1, 2"
+)
+_DELIVERED_SINCE = same(
+    "select namespace, topic, 'delivered', count(*) from (select namespace, topic, done_at, id"
+    " from outbox_delivered where tenant_id = %s order by id desc limit %s) x"
+    " where done_at > %s group by 1, 2"
 )
 _NEXT = same(
     "select next_attempt_at, tenant_id, topic, count(*) from (select next_attempt_at, tenant_id,"
@@ -188,15 +193,23 @@ _NEXT = same(
 
 def count(tx: Tx) -> Counts:
     """How many messages of each topic are where."""
+    asked = (tx.tenant_id, COUNTED_MAX)
     live, dead, delivered = (
-        [Count(*row) for row in tx.rows(sql, (tx.tenant_id,))] for sql in (_LIVE, _DEAD, _DELIVERED)
+        [Count(*row) for row in tx.rows(sql, asked)] for sql in (_LIVE, _DEAD, _DELIVERED)
     )
     return Counts(
         counts=sorted(live + dead + delivered),
-        more_live=bool(tx.rows(_MORE_LIVE, (tx.tenant_id,))),
+        more_live=bool(tx.rows(_MORE_LIVE, asked)),
         more_dead=_sum(dead) >= COUNTED_MAX,
         more_delivered=_sum(delivered) >= COUNTED_MAX,
     )
+
+
+def ended_since(tx: Tx, since: Instant) -> list[Count]:
+    """What has come to its end after a moment, by topic, among the newest COUNTED_MAX."""
+    delivered = tx.rows(_DELIVERED_SINCE, (tx.tenant_id, COUNTED_MAX, since))
+    died = tx.rows(_DIED_SINCE, (tx.tenant_id, since, COUNTED_MAX))
+    return sorted(Count(*row) for row in [*delivered, *died])
 
 
 def next_due(session: Session) -> list[Due]:

@@ -21,8 +21,7 @@ _WAITING = same(
     "select intent_id from intents where tenant_id = %s and state = %s order by intent_id limit %s"
 )
 _COUNT_WAITING = same(
-    "select count(*) from (select 1 from intents where tenant_id = %s and state = %s"
-    f" limit {COUNTED_MAX + 1}) x"
+    "select count(*) from (select 1 from intents where tenant_id = %s and state = %s limit %s) x"
 )
 
 
@@ -54,7 +53,8 @@ def waiting(tx: Tx, limit: int) -> list[Intent]:
 
 
 def count_waiting(tx: Tx) -> int:
-    return int(tx.rows(_COUNT_WAITING, (tx.tenant_id, IntentState.PENDING_APPROVAL.value))[0][0])
+    asked = (tx.tenant_id, IntentState.PENDING_APPROVAL.value, COUNTED_MAX + 1)
+    return int(tx.rows(_COUNT_WAITING, asked)[0][0])
 
 
 def _of(

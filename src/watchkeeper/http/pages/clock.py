@@ -64,5 +64,5 @@ def _span(length_us: int) -> str:
     minutes, rest = divmod(length_us, MINUTE)
     days, hours = minutes // 1440, minutes // 60 % 24
     parts = [f"{days} d" if days else "", f"{hours} h" if hours else ""]
-    parts += [f"{minutes % 60} min" if minutes % 60 else "", f"{rest // SECOND} s"]
-    return " ".join([part for part in parts if part][:2])
+    parts += [f"{minutes % 60} min" if minutes % 60 else "", f"{rest // SECOND} s" if rest else ""]
+    return " ".join([part for part in parts if part][:2]) or "0 s"
