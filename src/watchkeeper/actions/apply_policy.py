@@ -9,6 +9,7 @@ from watchkeeper.core.ids import SYSTEM
 from watchkeeper.core.ledger import Entry, Kind, Stage
 from watchkeeper.core.policy import Policy, diff
 from watchkeeper.core.policy_parse import parse_policy, parse_policy_json
+from watchkeeper.errors import Conflict
 from watchkeeper.ids import new_id
 from watchkeeper.store import ledger, policies, tenants
 from watchkeeper.store.database import Database
@@ -21,9 +22,18 @@ def read_policy(document: str | Mapping[str, object]) -> Policy:
 
 
 def apply_policy(
-    db: Database, document: str | Mapping[str, object], *, author: str, reason: str
+    db: Database,
+    document: str | Mapping[str, object],
+    *,
+    author: str,
+    reason: str,
+    against: int | None = None,
 ) -> Policy:
-    """Put it in force for every later decision. The document in force already stays as it is."""
+    """Put it in force for every later decision. The document in force already stays as it is.
+
+    `against` is the version that somebody compared it with: where another one is in force by
+    now, nothing is changed.
+    """
     checked = read_policy(document)
 
     def deed() -> Policy:
@@ -34,6 +44,10 @@ def apply_policy(
             same = (current.text, current.hash) == (checked.text, checked.hash)
             if current.version > 0 and same:
                 return current
+            if against is not None and current.version != against:
+                raise Conflict(
+                    f"version {current.version} is in force by now, not {against}: compare again"
+                )
             policy = replace(checked, version=current.version + 1)
             policies.add(tx, policy, author=author, reason=reason)
             changes = [

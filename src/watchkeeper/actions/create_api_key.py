@@ -19,6 +19,7 @@ from watchkeeper.store.json import dumps
 
 LIVE_KEYS_MAX = 1000
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_ID = re.compile(r"[0-9A-Za-z]{16}")
 _KEY = re.compile(r"wk_([0-9A-Za-z]{16})_([0-9A-Za-z]{43})")
 
 
@@ -75,6 +76,11 @@ def split_key(text: str) -> tuple[str, str] | None:
     """The id and the secret of a key that has the form of one."""
     found = _KEY.fullmatch(text)
     return None if found is None else (found[1], found[2])
+
+
+def is_key_id(text: str) -> bool:
+    """Whether it can be the id of a key: what comes from outside is not asked of a database."""
+    return _ID.fullmatch(text) is not None
 
 
 def hash_of(secret: str) -> str:

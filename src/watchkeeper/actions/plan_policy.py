@@ -30,7 +30,7 @@ from watchkeeper.core.ids import SYSTEM, TenantId
 from watchkeeper.core.policy import Change, Policy, diff
 from watchkeeper.core.replay_tally import label
 from watchkeeper.core.time import DAY, SECOND, Instant, to_iso
-from watchkeeper.errors import Invalid, NotFound
+from watchkeeper.errors import Conflict, Invalid, NotFound
 from watchkeeper.store import tenant_facts, tenants
 from watchkeeper.store.database import Database, open_database
 from watchkeeper.store.replay import Places
@@ -83,6 +83,14 @@ class Plan:
         for one in self.tenants:
             found.update(one.changes)
         return [(label(was), label(now), count) for (was, now), count in found.most_common()]
+
+    @property
+    def by_hour(self) -> Counter[tuple[int, str]]:
+        """Flips by hour and by what they did."""
+        found: Counter[tuple[int, str]] = Counter()
+        for one in self.tenants:
+            found.update(one.hours)
+        return found
 
     @property
     def accounts(self) -> list[FlippedAccount]:
@@ -145,13 +153,15 @@ def plan_policy(
     tenant_ids: Sequence[TenantId] | None = None,
     processes: int | None = 1,
     outside_above: int | None = None,
+    entries_max: int | None = None,
     on_progress: Progress | None = None,
 ) -> Plan:
     """Replay what was recorded under another policy. Raises Invalid for a wrong document.
 
     The change is laid on whatever ruled at the time; the document in force changes nothing.
     Without a number of processes there is one per core, where the history is long enough for it.
-    More than `outside_above` entries are replayed in another process even if it is one.
+    More than `outside_above` entries are replayed in another process even if it is one, and more
+    than `entries_max` are not begun with.
     """
     new = read_policy(document)
     if processes is not None and not 1 <= processes <= PROCESSES_MAX:
@@ -161,6 +171,11 @@ def plan_policy(
     asked = Asked(new, current, Instant(max(0, now - since_us)))
     parts = _parts(db, tenant_ids, asked.since)
     entries = sum(until - after for _, (after, until) in parts)
+    if entries_max is not None and entries > entries_max:
+        raise Conflict(
+            f"{entries:,} entries of the ledger lie in this time, more than {entries_max:,}",
+            entries=entries,
+        )
     progress = _Progress(entries, on_progress)
     if processes is None:
         processes = min(os.cpu_count() or 1, PROCESSES_MAX) if entries > WORTHWHILE else 1

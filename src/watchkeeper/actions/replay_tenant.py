@@ -87,6 +87,7 @@ class TenantPlan:
     metered_runs: int = 0
     metered_credits: int = 0
     changes: dict[tuple[str, str], int] = field(default_factory=dict)
+    hours: dict[tuple[int, str], int] = field(default_factory=dict)
     accounts_flipped: int = 0
     accounts: list[FlippedAccount] = field(default_factory=list)
     delay: Delay = field(default_factory=Delay)
@@ -199,7 +200,7 @@ def _charge(tx: ReadTx, tally: Tally, found: TenantPlan) -> None:
 def _gather(tx: ReadTx, tally: Tally, found: TenantPlan) -> None:
     found.events, found.flips, found.retimed = tally.events, tally.flips, tally.retimed
     found.runs_before, found.runs_after = tally.runs_before, tally.runs_after
-    found.changes = dict(tally.changes)
+    found.changes, found.hours = dict(tally.changes), dict(tally.hours)
     found.accounts_flipped = len(tally.accounts)
     names = list(tally.accounts)
     for start in range(0, len(names), HEATS_ASKED):

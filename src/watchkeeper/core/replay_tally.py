@@ -6,13 +6,16 @@ from collections import Counter
 
 from watchkeeper.core.replay import Data, Waiting
 from watchkeeper.core.replay_gate import Answer
-from watchkeeper.core.time import DAY
+from watchkeeper.core.time import DAY, Instant, hour_of
 
 SIGNAL = "SIGNAL_ARRIVED"
 FORGOTTEN_AFTER_US = 2 * DAY
 """The retry of a deferral, here and in the record, come within this time or are not matched."""
 
 HELD_MAX = 50_000
+
+ADDED, SAVED, OTHER = "runs now", "runs no longer", "refused for another reason"
+"""What a flip did."""
 
 _DEFERS = frozenset({"COOLDOWN", "ACCOUNT_HOURLY_CAP", "TENANT_HOURLY_CAP"})
 _NO_EVENTS = frozenset({"UNKNOWN_TRIGGER_TYPE", "DUPLICATE_IDEMPOTENCY_KEY"})
@@ -68,6 +71,7 @@ class Tally:
         self.runs_before = 0
         self.runs_after = 0
         self.changes: Counter[tuple[str, str]] = Counter()
+        self.hours: Counter[tuple[int, str]] = Counter()  # hour of the flip, and what it did
         self.accounts: dict[str, AccountTally] = {}
         self.dropped: list[
             str
@@ -128,7 +132,7 @@ class Tally:
     ) -> None:
         at, event, before, after = data["now"], data["event"], account.before, account.after
         if was != now:
-            self._count(account, decision_id, was[0], now[0])
+            self._count(account, decision_id, at, was[0], now[0])
         if event["trigger_type"] == SIGNAL and "retry_of" not in event:
             if was[0] not in _NO_EVENTS:
                 before.open += 1
@@ -141,19 +145,21 @@ class Tally:
         if now[0] == "ALLOW" and after.open:
             after.run(at)
 
-    def _count(self, account: AccountTally, decision_id: str, was: str, now: str) -> None:
+    def _count(self, account: AccountTally, decision_id: str, at: int, was: str, now: str) -> None:
         if was == now:
             self.retimed += 1
             return
-        self._flip(account, was, now)
+        self._flip(at, was, now)
+        account.flips += 1
         account.runs += (now == "ALLOW") - (was == "ALLOW")
         if was == "ALLOW":
             self.dropped.append(decision_id)
 
-    def _flip(self, account: AccountTally, was: str, now: str) -> None:
+    def _flip(self, at: int, was: str, now: str) -> None:
         self.flips += 1
-        account.flips += 1
         self.changes[was, now] += 1
+        what = ADDED if now == "ALLOW" else SAVED if was == "ALLOW" else OTHER
+        self.hours[hour_of(Instant(at)), what] += 1
 
     def _match(self, of: tuple[str, bool], at: int, is_recorded: bool, code: str) -> None:
         """The same retry in the record and here: one that went otherwise is a flip."""
@@ -163,8 +169,7 @@ class Tally:
             return
         was, now = (code, other[2]) if is_recorded else (other[2], code)
         if was != now:
-            self.flips += 1
-            self.changes[was, now] += 1
+            self._flip(at, was, now)
 
     def _forget(self, at: int) -> None:
         """What is this old is matched by nothing any more. Looked for now and then."""

@@ -11,6 +11,7 @@ from watchkeeper.core.ids import TenantId
 from watchkeeper.errors import Forbidden
 
 JSON = "application/json"
+FORM_BYTES_MAX = 64 * 1024
 
 
 class Access(StrEnum):
@@ -47,6 +48,7 @@ class Need:
     all_tenants: bool = False  # only a key for all tenants reaches it
     media: tuple[str, ...] = (JSON,)
     answers_secret: bool = False  # its answer is shown once, and not kept whole
+    form_bytes_max: int = FORM_BYTES_MAX
 
     def check(self, caller: Caller) -> None:
         if self.access not in ROLES[caller.role]:
@@ -66,11 +68,12 @@ def needs(
     all_tenants: bool = False,
     media: tuple[str, ...] = (JSON,),
     answers_secret: bool = False,
+    form_bytes_max: int = FORM_BYTES_MAX,
 ) -> Callable[[Endpoint], Endpoint]:
     """Declare what the route below needs."""
 
     def declare(endpoint: Endpoint) -> Endpoint:
-        _needs[endpoint] = Need(access, all_tenants, media, answers_secret)
+        _needs[endpoint] = Need(access, all_tenants, media, answers_secret, form_bytes_max)
         return endpoint
 
     return declare

@@ -51,6 +51,7 @@ from watchkeeper.http.answers import answer
 from watchkeeper.http.context import Server, Workers
 from watchkeeper.http.edge import Edge
 from watchkeeper.http.keys import Keyring
+from watchkeeper.http.page_errors import for_browsers
 from watchkeeper.http.pages import PAGES
 from watchkeeper.http.route import GuardedRoute
 from watchkeeper.moves.admission import Decided
@@ -141,7 +142,7 @@ def create_app(
     for pages in PAGES:
         app.include_router(pages)
     _describe(app)
-    problems.install(app)
+    problems.install(app, for_browsers)
     app.add_middleware(Edge, settings=settings)
     return app
 

@@ -81,6 +81,16 @@ def place(page: Page, name: str = "cursor") -> int:
     return int(value)
 
 
+def whole(page: Page, name: str, most: int) -> int | None:
+    """A number from 0 on."""
+    value = text(page, name)
+    if value is None:
+        return None
+    if not (value.isascii() and value.isdigit() and len(value) < 19 and int(value) <= most):
+        raise Invalid.at(name, f"must be a whole number from 0 to {most}")
+    return int(value)
+
+
 def behind(page: Page, name: str) -> str | None:
     """The id behind which the list `name` goes on."""
     found = position(page.request.query_params.get("cursor") or None, name, "")

@@ -25,6 +25,7 @@ from watchkeeper.core.ids import TenantId
 from watchkeeper.errors import Invalid, NotFound
 from watchkeeper.handlers.registry import Registry
 from watchkeeper.http.access import Caller
+from watchkeeper.http.failed_logins import FailedLogins
 from watchkeeper.http.glances import Glances
 from watchkeeper.http.keys import Keyring
 from watchkeeper.http.session import Sessions
@@ -65,6 +66,7 @@ class Server:
     sessions: Sessions = field(init=False)
     populations: Populations = field(init=False)
     glances: Glances = field(default_factory=Glances)
+    failed_logins: FailedLogins = field(default_factory=FailedLogins)
     travels: Travels = field(default_factory=Travels)
     health_threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(2))
     feed_threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(4))

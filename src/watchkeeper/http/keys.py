@@ -10,7 +10,7 @@ import hashlib
 import hmac
 import time
 
-from watchkeeper.actions.create_api_key import hash_of, split_key
+from watchkeeper.actions.create_api_key import hash_of, is_key_id, split_key
 from watchkeeper.core.ids import SYSTEM, TenantId
 from watchkeeper.core.time import Instant
 from watchkeeper.errors import Unauthorized
@@ -56,10 +56,12 @@ class Keyring:
         if name == "admin" and self._admin is not None:
             return Caller("admin", "admin"), self._admin
         prefix, _, key_id = name.partition(":")
-        stored = self._stored(key_id) if prefix == "key" else None
+        is_one = prefix == "key" and is_key_id(key_id)
+        stored = self._stored(key_id) if is_one else None
         if stored is None or not _is_live(stored):
             raise _refused()
-        return _caller(stored), bytes.fromhex(stored.secret_hash)
+        own = bytes.fromhex(stored.secret_hash)
+        return _caller(stored), hmac.digest(self._admin or b"-", own, "sha256")
 
     def _stored(self, key_id: str) -> ApiKey | None:
         with self._db.read(SYSTEM) as tx:

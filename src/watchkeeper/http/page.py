@@ -6,42 +6,39 @@ pages only: it carries the token of its session, and the browser says where it c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from hmac import compare_digest
-from http import HTTPStatus
+from ipaddress import ip_address
 from typing import Annotated, Any
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Depends, Request, Response
-from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
 
 from watchkeeper.actions.views import list_tenants, virtual_now
 from watchkeeper.core.ids import TenantId
-from watchkeeper.errors import Forbidden, Invalid, WatchkeeperError
+from watchkeeper.errors import Invalid, NotFound
 from watchkeeper.http import session as sessions
 from watchkeeper.http.access import ROLES, Access, Caller, need_of
 from watchkeeper.http.context import Context, Server
-from watchkeeper.http.problems import STATUS, TITLES, Refused
+from watchkeeper.http.form import own_path as own_path
+from watchkeeper.http.form import read_form, refuse_other_sites, refuse_without_token
+from watchkeeper.http.page_errors import HEADERS as HEADERS
+from watchkeeper.http.page_errors import alone, error_alone, told_of
 from watchkeeper.http.render import rendered
 from watchkeeper.http.session import Session
-from watchkeeper.store.outage import is_outage
 
-FORM_BYTES_MAX = 64 * 1024
-FIELDS_MAX = 100
 TENANTS_MAX = 500
 TENANT_COOKIE = "wk_tenant"
 LIVE = "x-live"
 
-CSP = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
-    " connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-)
-HEADERS = {"Content-Security-Policy": CSP, "Vary": "Cookie, X-Live"}
+_NAMED = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?")
+_IN_PATH = "/:@!$&'()*+,;=~"
+_IN_QUERY = _IN_PATH + "%?"
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -79,9 +76,13 @@ class Page:
         """The tenant that is looked at: the key's own, or the one that was chosen."""
         if self.caller.tenant_id is not None:
             return self.caller.tenant_id
-        chosen = self.request.query_params.get("tenant") or self.request.cookies.get(TENANT_COOKIE)
-        if chosen:
-            return self.ctx.tenant(chosen)
+        asked = self.request.query_params.get("tenant")
+        if asked:
+            return self.ctx.tenant(asked)
+        kept = self.request.cookies.get(TENANT_COOKIE)
+        if kept:
+            with suppress(NotFound, Invalid):  # a cookie may be of another database
+                return self.ctx.tenant(kept)
         known = self.tenants
         if not known:
             raise NoTenant
@@ -102,7 +103,8 @@ class Page:
             "tenants": self.tenants,
             "csrf": self.session.csrf,
             "said": SAID.get(self.request.query_params.get("said", "")),
-            "path": self.request.url.path,
+            "path": path_of(self.request),
+            "request_id": self.ctx.request_id,
             "is_live": LIVE in self.request.headers,
             "standing": virtual_now(self.server.db) if self.server.dev else None,
         }
@@ -110,15 +112,20 @@ class Page:
         response = Response(html, status, dict(HEADERS), "text/html; charset=utf-8")
         asked = self.request.query_params.get("tenant")
         if asked and tenant is not None and self.caller.tenant_id is None:
-            response.set_cookie(TENANT_COOKIE, tenant, httponly=True, samesite="strict")
+            response.set_cookie(
+                TENANT_COOKIE,
+                tenant,
+                httponly=True,
+                samesite="strict",
+                secure=is_https(self.request),
+            )
         return response
 
     def back(self, path: str, said: str = "", **query: str) -> Response:
         """After a form: look at this, and be told that it was done."""
         given = {**query, **({"said": said} if said else {})}
         joint = "&" if "?" in path else "?"
-        target = f"{path}{joint}{urlencode(given)}" if given else path
-        return Response(status_code=303, headers={"Location": target, **HEADERS})
+        return to(f"{path}{joint}{urlencode(given)}" if given else path)
 
 
 SAID = {
@@ -141,12 +148,6 @@ SAID = {
 }
 
 
-def own_path(path: str, otherwise: str = "/") -> str:
-    """Where to go afterwards: a page of ours, whatever the form or the address says."""
-    is_ours = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
-    return path if is_ours else otherwise
-
-
 class NoTenant(Exception):
     """There is nothing to look at yet."""
 
@@ -165,7 +166,10 @@ class PageRoute(APIRoute):
         async def handle(request: Request) -> Response:
             server: Server = request.app.state.server
             cookie = request.cookies.get(sessions.COOKIE)
-            found = await run_in_threadpool(server.sessions.read, cookie)
+            try:
+                found = await run_in_threadpool(server.sessions.read, cookie)
+            except Exception as error:
+                return error_alone(request, error)
             if found is None:
                 return _to_login(request, server)
             request.state.caller = found.caller
@@ -180,21 +184,29 @@ class PageRoute(APIRoute):
             try:
                 self.need.check(session.caller)
                 if request.method == "POST":
-                    request.state.form = await _form(request, session)
+                    refuse_other_sites(request)
+                    request.state.form = await read_form(request, self.need.form_bytes_max)
+                    refuse_without_token(request.state.form, session.csrf)
                 return await respond(request)
             except NoTenant:
-                return await run_in_threadpool(_page_of(request).show, "welcome.html")
+                return await run_in_threadpool(_welcome, request)
             except Exception as error:
                 return await run_in_threadpool(_error_page, request, error)
 
         return handle
 
 
+def _welcome(request: Request) -> Response:
+    try:
+        return _page_of(request).show("welcome.html")
+    except Exception as error:
+        return _error_page(request, error)
+
+
 def _seen_as(request: Request, caller: Caller) -> tuple[str | None, ...]:
     """All that a page depends on, but for the token in its forms."""
     chosen = request.cookies.get(TENANT_COOKIE)
-    url = request.url
-    return (caller.role, caller.tenant_id, chosen, url.hostname, url.path, url.query)
+    return (caller.role, caller.tenant_id, chosen, address(request))
 
 
 def pages() -> APIRouter:
@@ -220,24 +232,48 @@ def _to_login(request: Request, server: Server) -> Response:
     if request.method != "GET" or LIVE in request.headers:
         return Response(status_code=401, headers=dict(HEADERS))
     opened = server.sessions.open_dev() if _is_local(request) else None
-    here = _as_asked(request)
+    here = address(request)
     if opened is not None:
-        response = Response(status_code=303, headers={"Location": here, **HEADERS})
+        response = to(here)
         keep_session(request, response, opened)
         return response
-    target = f"/login?next={quote(here, safe='')}"
-    return Response(status_code=303, headers={"Location": target, **HEADERS})
-
-
-def _as_asked(request: Request) -> str:
-    """The address as it was written: decoded, a slash within a name would be one between names."""
-    path = request.scope["raw_path"].partition(b"?")[0].decode("ascii")
-    return path + (f"?{request.url.query}" if request.url.query else "")
+    return to(f"/login?next={quote(here, safe='')}")
 
 
 def _is_local(request: Request) -> bool:
-    """Asked for by a name of this machine: another site cannot point its own name here."""
-    return (request.url.hostname or "") in ("localhost", "127.0.0.1", "::1")
+    """Asked for from this machine, by a name of it, and not on behalf of somebody else.
+
+    By its name too: another site can point its own name here.
+    """
+    named = _NAMED.fullmatch(request.headers.get("host", "").lower())
+    peer = request.client.host if request.client is not None else ""
+    is_passed_on = any(name in request.headers for name in ("forwarded", "x-forwarded-for"))
+    return named is not None and _is_loopback(peer) and not is_passed_on
+
+
+def _is_loopback(peer: str) -> bool:
+    try:
+        return ip_address(peer).is_loopback
+    except ValueError:
+        return False
+
+
+def address(request: Request) -> str:
+    """The path and the query that were asked for, whatever bytes they are made of."""
+    query = request.scope.get("query_string", b"").decode("latin-1")
+    return path_of(request) + (f"?{quote(query, safe=_IN_QUERY)}" if query else "")
+
+
+def path_of(request: Request) -> str:
+    """As it was written: decoded, a slash within a name would be one between names."""
+    written = request.scope["raw_path"].partition(b"?")[0].decode("latin-1")
+    return quote(written, safe=_IN_PATH + "%")
+
+
+def to(location: str) -> Response:
+    """Look there next. Whatever it is made of, it is one line."""
+    quoted = quote(location, safe=_IN_QUERY + "?#", errors="replace")
+    return Response(status_code=303, headers={"Location": quoted, **HEADERS})
 
 
 def keep_session(request: Request, response: Response, cookie: str) -> None:
@@ -247,58 +283,26 @@ def keep_session(request: Request, response: Response, cookie: str) -> None:
         max_age=sessions.SECONDS_MAX,
         httponly=True,
         samesite="strict",
-        secure=request.url.scheme == "https",
+        secure=is_https(request),
     )
 
 
-async def _form(request: Request, session: Session) -> dict[str, str]:
-    """The fields of a form of ours. Anything else is refused before it is looked at."""
-    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise Refused(403, "cross_site", "the form came from another site")
-    form = await read_form(request)
-    if not compare_digest(form.get("csrf", ""), session.csrf):
-        raise Refused(403, "csrf", "the form is too old: load the page again")
-    return form
+def is_https(request: Request) -> bool:
+    """Whether the browser sees us so; a proxy before us may speak http with us.
 
-
-async def read_form(request: Request) -> dict[str, str]:
-    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media != "application/x-www-form-urlencoded":
-        raise Refused(415, "media_type", "a form is wanted")
-    raw = await request.body()
-    if len(raw) > FORM_BYTES_MAX:
-        raise Refused(413, "body_too_large", "the form is too large")
-    try:
-        pairs = parse_qsl(
-            raw.decode(), keep_blank_values=True, max_num_fields=FIELDS_MAX, errors="strict"
-        )
-    except ValueError:
-        raise Invalid("the form cannot be read") from None
-    return {name: value.strip() for name, value in pairs}
+    Who lies here makes a cookie of his own more careful.
+    """
+    seen = request.headers.get("x-forwarded-proto", request.scope["scheme"])
+    return seen == "https" or request.headers.get("origin", "").startswith("https://")
 
 
 def _error_page(request: Request, error: Exception) -> Response:
-    status, title, detail = _told(error)
-    page = _page_of(request)
-    return page.show(
-        "error.html", status, title=title, detail=detail, request_id=request.state.request_id
-    )
-
-
-def _told(error: Exception) -> tuple[int, str, str]:
-    match error:
-        case Refused():
-            return error.status, HTTPStatus(error.status).phrase, error.detail
-        case Forbidden():
-            return 403, TITLES["forbidden"], str(error)
-        case WatchkeeperError():
-            status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 400)
-            return status, TITLES.get(error.code, HTTPStatus(status).phrase), str(error)
-        case HTTPException():
-            return error.status_code, HTTPStatus(error.status_code).phrase, str(error.detail)
-        case RequestValidationError():
-            return 422, TITLES["invalid"], "the address names something that cannot be"
-        case _ if is_outage(error):
-            return 503, TITLES["unavailable"], "the database cannot be reached"
-        case _:
-            raise error
+    """An error as a page with its place in the dashboard; where even that fails, on its own."""
+    told = told_of(error)
+    try:
+        page = _page_of(request)
+        response = page.show("error.html", told.status, told=told)
+    except Exception:
+        return alone(request, told)
+    response.headers.update(told.headers)
+    return response

@@ -6,7 +6,7 @@ rest. What is not one of our own errors is a bug or an outage; of those nothing 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -139,9 +139,11 @@ def answer_to(error: Exception, request_id: str) -> Response:
             return problem(request_id, 500, "internal", "the log has the details under this id")
 
 
-def install(app: FastAPI) -> None:
+def install(app: FastAPI, shown: Callable[[Request, Exception], Response | None]) -> None:
+    """`shown` may have a page for it, where a person looks."""
+
     async def render(request: Request, error: Exception) -> Response:
-        return answer_to(error, request.state.request_id)
+        return shown(request, error) or answer_to(error, request.state.request_id)
 
     for kind in (Refused, WatchkeeperError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, render)

@@ -1,8 +1,10 @@
 """Browser sessions: a signed cookie that names a key, and nothing that has to be stored.
 
-The cookie is signed with the stored hash of the key it was opened with. So a revoked or
-expired key ends its sessions at once, on every machine, and there is no secret to configure.
-Whether a session is over is judged by wall time, whatever the virtual clock shows.
+The cookie is signed with the stored hash of the key it was opened with and, where there is
+one, with the admin key of the settings: so a revoked or expired key ends its sessions at once,
+on every machine, and a copy of the database alone opens none. Servers of one installation have
+the same admin key. Whether a session is over is judged by wall time, whatever the virtual
+clock shows.
 """
 
 from __future__ import annotations
@@ -61,7 +63,8 @@ class Sessions:
         if found is None:
             return None
         caller, secret = found
-        if not hmac.compare_digest(signature, _mac(secret, "session", payload)):
+        expected = _mac(secret, "session", payload)
+        if not hmac.compare_digest(signature.encode("utf-8", "replace"), expected.encode()):
             return None
         if expires <= time.time():
             return None

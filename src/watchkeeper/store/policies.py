@@ -27,6 +27,7 @@ from watchkeeper.store.transaction import Session, Tx
 
 VERSIONS_KEPT_MAX = 64
 TENANTS_KEPT_MAX = 10_000
+VERSIONS_END = 2**31 - 1
 
 _CURRENT = same("select coalesce(max(version), 0) from policies")
 _TIER = same("select tier from tenants where tenant_id = %s")
@@ -40,7 +41,8 @@ _INSERT = same(
 )
 _INSERT_MEANING = same("insert into policy_meanings (version, effective) values (%s, %s)")
 _LIST = same(
-    "select version, hash, author, reason, applied_at from policies order by version desc limit %s"
+    "select version, hash, author, reason, applied_at from policies where version < %s"
+    " order by version desc limit %s"
 )
 
 
@@ -158,5 +160,6 @@ def add(tx: Tx, policy: Policy, *, author: str, reason: str) -> None:
     tx.run(_INSERT_MEANING, (policy.version, canonical_json(policy.effective)))
 
 
-def history(session: Session, limit: int) -> list[PolicyChange]:
-    return [PolicyChange(*row) for row in session.rows(_LIST, (limit,))]
+def history(session: Session, limit: int, before: int = VERSIONS_END) -> list[PolicyChange]:
+    """The newest first, those before a version."""
+    return [PolicyChange(*row) for row in session.rows(_LIST, (before, limit))]

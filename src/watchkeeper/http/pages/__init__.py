@@ -15,8 +15,10 @@ from watchkeeper.http.pages import (
     outbox,
     overview,
     plans,
+    policy,
     refusals,
     reports,
+    shadows,
 )
 
 PAGES: tuple[APIRouter, ...] = (
@@ -34,4 +36,6 @@ PAGES: tuple[APIRouter, ...] = (
     decisions.routes,
     refusals.routes,
     ledger.routes,
+    policy.routes,
+    shadows.routes,
 )

@@ -10,11 +10,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
+import anyio.to_thread
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
+from starlette.concurrency import run_in_threadpool
 
 from watchkeeper.actions.follow_ledger import Feed, Follower
 from watchkeeper.core.ids import TenantId
+from watchkeeper.http import session as sessions
 from watchkeeper.http.access import Access, needs
 from watchkeeper.http.page import HEADERS, Page, Shown, pages
 
@@ -29,7 +32,7 @@ routes = pages()
 @needs(Access.READ)
 async def get_live(page: Shown, request: Request) -> Response:
     """Until the browser leaves, its key is revoked or the server stops."""
-    watching = Watching(page, page.tenant)
+    watching = Watching(page, await run_in_threadpool(lambda: page.tenant))
     page.server.feed.join(watching.follower)
     headers = {**HEADERS, "X-Accel-Buffering": "no"}
     return StreamingResponse(
@@ -56,13 +59,24 @@ class Watching:
         return max(GAP_SECONDS, self._feed.followers / TOLD_PER_SECOND_MAX)
 
     def _wake(self) -> None:
-        self._loop.call_soon_threadsafe(self._news.set)
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._news.set)
+
+    async def _may_stay(self, request: Request) -> bool:
+        """Whether somebody still looks, in a session that is not over."""
+        if self._feed.is_ended or await request.is_disconnected():
+            return False
+        server, cookie = self._page.server, request.cookies.get(sessions.COOKIE)
+        found = await anyio.to_thread.run_sync(
+            server.sessions.read, cookie, limiter=server.feed_threads
+        )
+        return found is not None and found.caller == self._page.caller
 
     async def events(self, request: Request) -> AsyncIterator[bytes]:
         seen = -1
         try:
             yield b"retry: 2000\n\n"
-            while not self._feed.is_ended and not await request.is_disconnected():
+            while await self._may_stay(request):
                 head = self._feed.head(self._tenant_id)
                 if head != seen:
                     seen = head

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
@@ -12,7 +13,10 @@ from watchkeeper.errors import Unauthorized
 from watchkeeper.http import session as sessions
 from watchkeeper.http.access import ROLES, Access
 from watchkeeper.http.context import Server
-from watchkeeper.http.page import HEADERS, keep_session, own_path, read_form
+from watchkeeper.http.failed_logins import address_of
+from watchkeeper.http.form import own_path, read_form, refuse_other_sites, refuse_without_token
+from watchkeeper.http.page import HEADERS, keep_session, to
+from watchkeeper.http.page_errors import OpenRoute
 from watchkeeper.http.problems import Refused
 from watchkeeper.http.render import rendered
 
@@ -25,9 +29,10 @@ FILES = {
 }
 HELD_SECONDS = 300
 REFUSED = "This key is not accepted."
+TOO_MANY = "Too many keys were wrong. Try again in {seconds} seconds."
 NO_PAGES = "A key that only ingests has no pages to look at."
 
-routes = APIRouter(include_in_schema=False)
+routes = APIRouter(include_in_schema=False, route_class=OpenRoute)
 
 
 @routes.get("/static/{name}")
@@ -50,31 +55,41 @@ async def get_login(request: Request) -> Response:
 async def post_login(request: Request) -> Response:
     """Open a session with a key. The key is never written anywhere, nor shown again."""
     server: Server = request.app.state.server
-    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise Refused(403, "cross_site", "the form came from another site")
+    refuse_other_sites(request)
     form = await read_form(request)
-    after = own_path(form.get("next", "/"))
+    after, address = own_path(form.get("next", "/")), address_of(request)
+    seconds = server.failed_logins.begin(address)
+    if seconds:
+        return _form(after, TOO_MANY.format(seconds=seconds), 429, {"Retry-After": str(seconds)})
     try:
         cookie = await run_in_threadpool(server.sessions.open, form.get("key", ""))
     except Unauthorized:
         return _form(after, REFUSED, 401)
+    server.failed_logins.succeeded(address)
     opened = await run_in_threadpool(server.sessions.read, cookie)
     if opened is None or Access.READ not in ROLES[opened.caller.role]:
         return _form(after, NO_PAGES, 403)
-    response = Response(status_code=303, headers={"Location": after, **HEADERS})
+    response = to(after)
     keep_session(request, response, cookie)
     return response
 
 
 @routes.post("/logout")
 async def post_logout(request: Request) -> Response:
-    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise Refused(403, "cross_site", "the form came from another site")
-    response = Response(status_code=303, headers={"Location": "/login", **HEADERS})
-    response.delete_cookie(sessions.COOKIE)
+    """The browser forgets its session. The key it was opened with stays good."""
+    server: Server = request.app.state.server
+    refuse_other_sites(request)
+    form = await read_form(request)
+    opened = await run_in_threadpool(server.sessions.read, request.cookies.get(sessions.COOKIE))
+    if opened is not None:
+        refuse_without_token(form, opened.csrf)
+    response = to("/login")
+    response.delete_cookie(sessions.COOKIE, httponly=True, samesite="strict")
     return response
 
 
-def _form(after: str, failed: str = "", status: int = 200) -> Response:
+def _form(
+    after: str, failed: str = "", status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
     html = rendered("login.html", {"next": after, "failed": failed})
-    return Response(html, status, dict(HEADERS), "text/html; charset=utf-8")
+    return Response(html, status, {**HEADERS, **(headers or {})}, "text/html; charset=utf-8")
