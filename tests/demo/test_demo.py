@@ -19,12 +19,13 @@ from watchkeeper.actions.apply_policy import apply_policy
 from watchkeeper.actions.verify import verify
 from watchkeeper.app import App
 from watchkeeper.demo.cast import CAST, set_the_stage
-from watchkeeper.demo.handler import Thinker
 from watchkeeper.demo.play import Play
+from watchkeeper.demo.scene import Scene
 from watchkeeper.demo.screen import sentence, sparkline
 from watchkeeper.demo.show import show
 from watchkeeper.demo.tally import Count, Tally
 from watchkeeper.demo.traffic import Traffic, wave
+from watchkeeper.demo.troupe import install
 from watchkeeper.store.database import Database
 
 pytestmark = pytest.mark.req("U-20")
@@ -34,13 +35,14 @@ def test_the_demo_keeps_every_promise(place: Place, clock: Clock) -> None:
     clock.make_real()
     app = App(place.url, migrate=False)
     stop = threading.Event()
-    app.decision(Thinker(stop))
+    scene = Scene(stop)
+    install(app, scene)
     screen = io.StringIO()
     try:
         set_the_stage(app.db)
         app.start_workers()
         tally = Tally(app.db)
-        play = Play(app.admission, stop, speed=4)
+        play = Play(app, scene, stop, speed=4)
         play.start()
         show(tally, stop, Console(file=screen, width=200), seconds_max=4)
         _wait_until(lambda: _is_enough(tally.total), tally)
@@ -51,6 +53,8 @@ def test_the_demo_keeps_every_promise(place: Place, clock: Clock) -> None:
         app.close()
     db = place.open()
     try:
+        tally.db = db
+        tally.look()  # what ended while the app was closed
         assert [finding for finding in verify(db) if not finding.is_clean] == []
         total = tally.total
         assert _is_enough(total)

@@ -14,6 +14,7 @@ from watchkeeper.cli.output import console, say, say_json
 
 if TYPE_CHECKING:
     from watchkeeper.app import App
+    from watchkeeper.demo.scene import Scene
     from watchkeeper.stopping import Stop
 
 
@@ -29,7 +30,8 @@ def demo(
     Everything goes through the real admission, outbox and workers. Nothing is left behind.
     """
     from watchkeeper.app import App
-    from watchkeeper.demo.handler import Thinker
+    from watchkeeper.demo.scene import Scene
+    from watchkeeper.demo.troupe import install
     from watchkeeper.stopping import Stop
     from watchkeeper.telemetry import configure_logging
 
@@ -37,10 +39,11 @@ def demo(
     stop = Stop()
     with tempfile.TemporaryDirectory(prefix="watchkeeper-demo-") as folder, stop.on_signals():
         app = App(f"sqlite:///{Path(folder) / 'demo.db'}")
-        app.decision(Thinker(stop.asked, seed))
+        scene = Scene(stop.asked)
+        install(app, scene, seed)
         app.start_workers()
         try:
-            found = _perform(app, stop, seconds, seed, quiet=as_json)
+            found = _perform(app, scene, stop, seconds, seed, quiet=as_json)
         finally:
             app.close()
     if as_json:
@@ -57,7 +60,7 @@ def demo(
 
 
 def _perform(
-    app: App, stop: Stop, seconds: float | None, seed: int, *, quiet: bool
+    app: App, scene: Scene, stop: Stop, seconds: float | None, seed: int, *, quiet: bool
 ) -> dict[str, Any]:
     from rich.console import Console
 
@@ -68,7 +71,7 @@ def _perform(
     from watchkeeper.demo.tally import Tally
 
     set_the_stage(app.db)
-    play = Play(app.admission, stop.asked, seed=seed)
+    play = Play(app, scene, stop.asked, seed=seed)
     tally = Tally(app.db)
     play.start()
     screen = Console(quiet=True) if quiet else console()

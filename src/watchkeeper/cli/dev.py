@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
+import secrets
 import threading
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,7 +23,7 @@ from watchkeeper.cli.starting import (
 
 if TYPE_CHECKING:
     from watchkeeper.app import App
-    from watchkeeper.results import Decision, Run
+    from watchkeeper.demo.scene import Scene
     from watchkeeper.settings import Settings
     from watchkeeper.stopping import Stop
 
@@ -42,7 +42,8 @@ def dev(
         typer.Option("--virtual-clock", help="Time stands still and moves when it is told to."),
     ] = False,
     demo: Annotated[
-        bool, typer.Option("--demo/--no-demo", help="Play traffic of four tenants, and show it.")
+        bool,
+        typer.Option("--demo/--no-demo", help="Play all stages for four tenants, and show it."),
     ] = False,
     app: AppName = None,
 ) -> None:
@@ -82,16 +83,17 @@ def _start(app: App, settings: Settings, *, virtual_clock: bool, demo: bool) -> 
     if virtual_clock:
         start_virtual_clock(app.db)
     stop = Stop()
+    scene = _scene(app, stop) if demo else None
     if not has_decision(app):
-        app.decision(_thinker(stop) if demo else built_in_decision)
+        app.decision(built_in_decision)
     key = admin_key(app, settings)
     asgi = app_of(app, settings)
     playing: list[threading.Thread] = []
 
     def greet(address: str) -> None:
         _say_where(address, key, app)
-        if demo:
-            playing.append(_play(app, stop, address))
+        if scene is not None:
+            playing.append(_play(app, scene, stop, address))
 
     with stop.on_signals(), metrics_beside(settings):
         app.start_workers(WorkerSettings(grace_seconds=settings.grace_seconds))
@@ -125,6 +127,7 @@ def _say_where(address: str, key: str, app: App) -> None:
     url = app.db.writer.url.render_as_string(hide_password=True)
     say_facts(
         {
+            "dashboard": f"open {address} in a browser; you are logged in",
             "address": address,
             "admin key": key,
             "database": redacted_url(url),
@@ -135,14 +138,18 @@ def _say_where(address: str, key: str, app: App) -> None:
     console().file.flush()
 
 
-def _thinker(stop: Stop) -> Callable[[Run], Decision]:
-    from watchkeeper.demo.handler import Thinker
+def _scene(app: App, stop: Stop) -> Scene:
+    """The demo's handlers, which have to be there before a worker starts."""
+    from watchkeeper.demo.scene import Scene
+    from watchkeeper.demo.troupe import install
 
-    return Thinker(stop.asked)
+    scene = Scene(stop.asked)
+    install(app, scene)
+    return scene
 
 
-def _play(app: App, stop: Stop, address: str) -> threading.Thread:
-    """The demo beside the server: its traffic, and the screen that shows it."""
+def _play(app: App, scene: Scene, stop: Stop, address: str) -> threading.Thread:
+    """The demo beside the server: everybody who plays, and the screen that shows it."""
     from watchkeeper.demo.cast import set_the_stage
     from watchkeeper.demo.play import Play
     from watchkeeper.demo.show import show
@@ -150,7 +157,8 @@ def _play(app: App, stop: Stop, address: str) -> threading.Thread:
 
     def perform() -> None:
         set_the_stage(app.db)
-        play = Play(app.admission, stop.asked)
+        # Another seed each time: on a database that was played on, the same signals are repeats.
+        play = Play(app, scene, stop.asked, seed=secrets.randbits(32))
         tally = Tally(app.db)
         play.start()
         show(tally, stop.asked, console(), address=address, hint=HINT)

@@ -1,17 +1,16 @@
-"""The play itself: a thread that sends the traffic, on time, until it is told to stop."""
+"""The play itself: a thread that lets everybody move, on time, until it is told to stop."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
-from random import Random
 
-from watchkeeper.actions.admit import Admission
-from watchkeeper.actions.ingest_signals import ingest_signals
-from watchkeeper.demo.cast import CAST
-from watchkeeper.demo.traffic import Traffic
-from watchkeeper.errors import Unavailable
+from watchkeeper.app import App
+from watchkeeper.demo.scene import Scene
+from watchkeeper.demo.troupe import Player, players
+from watchkeeper.errors import WatchkeeperError
+from watchkeeper.store.outage import is_outage
 
 TICK_SECONDS = 0.25
 CATCH_UP_SECONDS_MAX = 1.0
@@ -20,15 +19,21 @@ _log = logging.getLogger("watchkeeper.demo")
 
 
 class Play:
-    """Sends signals through admission; what cannot be sent for a moment is left out."""
+    """Everything goes through the real thing; what cannot be done for a moment is left out."""
 
     def __init__(
-        self, admission: Admission, stop: threading.Event, *, seed: int = 7, speed: float = 1.0
+        self,
+        app: App,
+        scene: Scene,
+        stop: threading.Event,
+        *,
+        seed: int = 7,
+        speed: float = 1.0,
     ) -> None:
-        self._admission = admission
+        self._scene = scene
         self._stop = stop
         self._speed = speed
-        self._traffic = [Traffic(member, Random(f"{seed} {member.name}")) for member in CAST]
+        self._players = players(app, scene, seed)
         self._thread = threading.Thread(target=self._run, name="watchkeeper-demo", daemon=True)
 
     def start(self) -> None:
@@ -38,17 +43,27 @@ class Play:
         """Wait until the last tick is committed."""
         self._thread.join()
 
+    def tick(self, at: float, seconds: float) -> None:
+        """Everybody moves on by `seconds`, to the moment `at` after the start."""
+        self._scene.at = at
+        for player in self._players:
+            _move(player, seconds)
+
     def _run(self) -> None:
         started = last = time.monotonic()
         while not self._stop.wait(TICK_SECONDS):
             now = time.monotonic()
-            self._tick(now - started, min(now - last, CATCH_UP_SECONDS_MAX))
+            passed = min(now - last, CATCH_UP_SECONDS_MAX)
+            self.tick((now - started) * self._speed, passed * self._speed)
             last = now
 
-    def _tick(self, at: float, seconds: float) -> None:
-        for traffic in self._traffic:
-            signals = traffic.tick(at * self._speed, seconds * self._speed)
-            try:
-                ingest_signals(self._admission, traffic.member.tenant_id, signals)
-            except Unavailable as error:
-                _log.warning("%s signals were not sent: %s", len(signals), error)
+
+def _move(player: Player, seconds: float) -> None:
+    try:
+        player(seconds)
+    except WatchkeeperError as error:
+        _log.warning("the demo left something out: %s", error)
+    except Exception as error:
+        if not is_outage(error):
+            raise
+        _log.warning("the demo left something out: %s", error)

@@ -57,7 +57,8 @@ def picture(
     title.append(" watchkeeper ", style="bold white on blue")
     title.append(f"  {seconds // 60:02d}:{seconds % 60:02d}", style="dim")
     if address is not None:
-        title.append(f"   {address}", style="cyan underline")
+        title.append("   dashboard: ", style="dim")
+        title.append(address, style="cyan underline")
     return Group(
         title,
         Text(),
@@ -67,6 +68,7 @@ def picture(
         _reasons(tally.total, is_wide=width >= WIDE),
         _newest(list(tally.newest)),
         Text(),
+        _asked(tally.asked_of_people, address),
         Text(hint, style="dim"),
     )
 
@@ -156,6 +158,16 @@ def _newest(newest: Sequence[Recorded]) -> Table:
             Text((entry.reason or "").lower().replace("_", " "), style="dim"),
         )
     return table
+
+
+def _asked(count: int, address: str | None) -> Text:
+    """What waits for a person, and where to answer it."""
+    text = Text("  ")
+    text.append(f"{count:,}", style="bold yellow" if count else "dim")
+    text.append(" plans and actions wait for a person's answer")
+    if count and address is not None:
+        text.append(f": {address}/plans", style="cyan")
+    return text
 
 
 def _ranked(count: Count) -> list[tuple[Answer, int]]:

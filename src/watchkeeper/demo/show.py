@@ -78,6 +78,7 @@ def _live(
             if int(clock.seconds) > second:
                 second = int(clock.seconds)
                 tally.next_second()
+                _look(tally, asked=True)
         _look(tally)
     console.print(drawn())
 
@@ -96,10 +97,12 @@ def _lines(
         console.print(line(tally, int(clock.seconds)), highlight=False, soft_wrap=True)
 
 
-def _look(tally: Tally) -> None:
+def _look(tally: Tally, *, asked: bool = False) -> None:
     """A database that is away for a moment shows old numbers, not an error."""
     try:
         tally.look()
+        if asked:
+            tally.count_asked()
     except Exception as error:
         if not is_outage(error):
             raise

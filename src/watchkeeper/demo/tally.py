@@ -10,9 +10,11 @@ from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from watchkeeper.actions import views
+from watchkeeper.actions import show_plan, views
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.ledger import Kind, Recorded
+from watchkeeper.core.plans import IntentState, PlanStatus
+from watchkeeper.store import tenants
 from watchkeeper.store.database import Database
 
 PAGE = 500
@@ -20,7 +22,8 @@ PAGES_PER_LOOK_MAX = 20
 TENANTS_MAX = 12
 SECONDS_KEPT = 30
 NEWEST_KEPT = 6
-OLDEST_FIRST = 2**62
+WAITING_MAX = 50
+"""Of each kind and tenant: more than that is not counted."""
 
 Answer = tuple[str, str]
 """A result and its reason, which is empty for ALLOW."""
@@ -68,18 +71,26 @@ class Tally:
         self.tenants: dict[TenantId, Count] = {}
         self.tiers: dict[TenantId, str] = {}
         self.newest: deque[Recorded] = deque(maxlen=NEWEST_KEPT)
+        self.asked_of_people = 0
         self._places: dict[TenantId, int] = {}
         self._find_tenants(new_ones_from=None)
 
     def look(self) -> None:
         """Count what was added since the last look."""
         self._find_tenants(new_ones_from=0)
+        ends = self._ends()
         for tenant_id, count in self.tenants.items():
+            if ends.get(tenant_id, 0) <= self._places[tenant_id]:
+                continue
             for found in self._added(tenant_id):
                 count.add(found)
                 self._places[tenant_id] = found.seq
                 if found.entry.kind is Kind.VERDICT:
                     self.newest.append(found)
+
+    def count_asked(self) -> None:
+        """How much waits for a person's answer: drafts of plans, and actions."""
+        self.asked_of_people = sum(_asked(self.db, tenant_id) for tenant_id in self.tenants)
 
     def next_second(self) -> None:
         for count in self.tenants.values():
@@ -95,18 +106,16 @@ class Tally:
         return together
 
     def _find_tenants(self, *, new_ones_from: int | None) -> None:
+        ends = {} if new_ones_from is not None else self._ends()
         for facts in views.list_tenants(self.db, "", TENANTS_MAX):
             self.tiers[facts.tenant_id] = facts.tier or ""
             if facts.tenant_id not in self.tenants:
                 self.tenants[facts.tenant_id] = Count()
-                place = new_ones_from if new_ones_from is not None else self._end(facts.tenant_id)
-                self._places[facts.tenant_id] = place
+                self._places[facts.tenant_id] = ends.get(facts.tenant_id, 0)
 
-    def _end(self, tenant_id: TenantId) -> int:
-        newest = views.list_decisions(
-            self.db, tenant_id, {}, before=OLDEST_FIRST, since=None, until=None, limit=1
-        )
-        return newest[0].seq if newest else 0
+    def _ends(self) -> dict[TenantId, int]:
+        with self.db.read_system() as tx:
+            return tenants.ledger_ends(tx, list(self.tenants) or None)
 
     def _added(self, tenant_id: TenantId) -> Iterable[Recorded]:
         for _ in range(PAGES_PER_LOOK_MAX):
@@ -115,3 +124,12 @@ class Tally:
             yield from page
             if len(page) < PAGE:
                 return
+
+
+def _asked(db: Database, tenant_id: TenantId) -> int:
+    drafts = show_plan.list_plans(
+        db, tenant_id, {"status": PlanStatus.DRAFT}, before=None, limit=WAITING_MAX
+    )
+    pending = {"state": IntentState.PENDING_APPROVAL}
+    intents = show_plan.list_intents(db, tenant_id, pending, before=None, limit=WAITING_MAX)
+    return len(drafts) + len(intents)

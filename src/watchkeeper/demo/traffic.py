@@ -52,18 +52,21 @@ class Traffic:
     repeats: list[NewSignal] = field(default_factory=list)
     sent: int = 0
 
-    def tick(self, at: float, seconds: float) -> list[NewSignal]:
-        """What arrives in the `seconds` before `at`, both counted from the start."""
+    def tick(self, at: float, seconds: float, pace: float = 1.0) -> list[NewSignal]:
+        """What arrives in the `seconds` before `at`, both counted from the start.
+
+        At a slower pace there are fewer signals and fewer storms; a storm is a storm.
+        """
         self.storms = [storm for storm in self.storms if storm.until > at]
-        if not self.sent or self.random.random() < seconds / STORM_EVERY_SECONDS:
+        if not self.sent or self.random.random() < pace * seconds / STORM_EVERY_SECONDS:
             self.storms.append(self._storm(at))
         again, self.repeats = self.repeats, []
-        fresh = list(self._fresh(at, seconds))[:SIGNALS_PER_TICK_MAX]
+        fresh = list(self._fresh(at, seconds, pace))[:SIGNALS_PER_TICK_MAX]
         self.repeats = [signal for signal in fresh if self.random.random() < REPEATED]
         return again + fresh
 
-    def _fresh(self, at: float, seconds: float) -> Iterator[NewSignal]:
-        calm = self.member.signals_per_second * wave(at) * seconds
+    def _fresh(self, at: float, seconds: float, pace: float) -> Iterator[NewSignal]:
+        calm = self.member.signals_per_second * wave(at) * seconds * pace
         for _ in range(self._count(calm)):
             account = int(self.member.accounts * self.random.random() ** 2.5)
             yield self._signal(account, self.random.choice(KINDS))
