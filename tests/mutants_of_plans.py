@@ -146,15 +146,15 @@ PLANS = [
         f"{STEPS}::test_what_nobody_answers_is_rejected_at_its_deadline[sqlite]",
     ),
     (
-        "actions/run_cycle.py",
-        "    if at == planned_at or at != plans.cycle_at(tx):\n",
-        "    if True:\n",
+        "moves/plan_desk.py",
+        " == planned_at or at != self.context.cycle_at:\n",
+        " > 0:\n",
         f"{CYCLE}::test_a_cycle_out_of_turn_leaves_one_planned[sqlite]",
     ),
     (
         "actions/run_cycle.py",
-        "        most -= desk.deeds - before\n",
-        "        most -= len(batch)\n",
+        "        left -= deed(desk, cases)\n",
+        "        left -= max(deed(desk, cases), len(cases))\n",
         f"{CYCLE}::test_plans_with_nothing_to_do_take_nobodys_place[sqlite]",
     ),
     (

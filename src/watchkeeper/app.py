@@ -30,7 +30,7 @@ from watchkeeper.actions.topics import register_own
 from watchkeeper.actions.turns import Turns
 from watchkeeper.actions.watch_turns import watch_turns
 from watchkeeper.core.ids import SYSTEM, AccountId, ScheduleId, TenantId
-from watchkeeper.core.policy import Policy, delivery_for
+from watchkeeper.core.policy import Policy
 from watchkeeper.core.schedule import CatchUp
 from watchkeeper.core.sinks import Reach
 from watchkeeper.core.time import from_datetime, to_datetime
@@ -111,7 +111,7 @@ class App(
                 clock.start(tx)
         self.admission = Admission(self.db, makes_tenants=True)
         self.turns = Turns(self.db, makes_tenants=True, namespace=usage_namespace)
-        self.registry = Registry(lambda topic: delivery_for(self.db.policies.latest(), topic))
+        self.registry = Registry(self.db.policies.delivery)
         self.registry.reach = Reach.PUBLIC.widened(private=webhooks_private, dev=False)
         register_own(self.registry, self.admission, usage_namespace)
         register_perceive(self.registry, self.db)

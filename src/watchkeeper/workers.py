@@ -87,6 +87,7 @@ class Notifier:
         self._stopping = threading.Event()
         self._news = threading.Event()
         self._loop = Loop("notify", self._notify, self._stopping)
+        self.lines: set[int] = set()  # notices of these are about what was committed here
 
     def start(self) -> None:
         if self.db.engine == "postgresql":
@@ -102,6 +103,7 @@ class Notifier:
 
     def _notify(self) -> None:
         with Line(self.db) as line:
+            self.lines = {line.name}
             while not self._stopping.is_set():
                 self._news.wait()
                 self._news.clear()
@@ -238,7 +240,7 @@ class Workers:
             line.listen()
             self.db.wake()  # what was told while nobody listened
             while not self._ending.is_set():
-                if line.heard(LISTEN_SECONDS):
+                if line.heard(LISTEN_SECONDS, self._notifier.lines):
                     self.db.wake()
 
     def _sweep(self) -> None:

@@ -8,8 +8,12 @@ import pytest
 
 from tests.databases import Clock, Place
 from watchkeeper.act_results import Action, Outcome, Plan
+from watchkeeper.actions.claim_messages import claim
 from watchkeeper.actions.dispatcher import Dispatcher
 from watchkeeper.app import App
+from watchkeeper.handlers.registry import DELIVERED, Ended
+from watchkeeper.moves.plan_desk import CYCLE
+from watchkeeper.store.outbox import NAMESPACE
 
 WAIT = 60.0
 NAMES = ["REQUEST_RENEWAL_MEETING", "PREP_RENEWAL_BRIEF", "ESCALATE_SUPPORT_RISK"]
@@ -162,3 +166,93 @@ def test_others_have_their_turn_before_what_follows(
             and all(app.plans.get(plan.plan_id).status == "COMPLETED" for plan in plans)
         )
     )
+
+
+@pytest.mark.req("A-09", "A-11")
+def test_a_cycle_begins_with_what_it_makes_possible(
+    app: App, place: Place, make: Callable[[], Dispatcher]
+) -> None:
+    """The end of its message, the activation and the first step are one transaction."""
+    calls: list[str] = []
+    handled(app, calls)
+    plan = app.plans.create("acme", "a", "RENEWAL_DEFENSE", NAMES)
+    app.plans.approve(plan.plan_id, by="ann")
+    dispatcher = make()
+    dispatcher.step()
+    [first] = app.plans.get(plan.plan_id).intents
+    assert first.executing_at == first.created_at, "born executing"
+    done = place.execute("select done_at from outbox_delivered where topic = 'plan.cycle'")
+    assert len(done) == 1
+    until(lambda: dispatcher.step() and app.plans.get(plan.plan_id).status == "COMPLETED")
+    assert calls == ["step-1", "step-2", "step-3"]
+    assert dispatcher.counts["claimed"] == dispatcher.counts["delivered"] == 4
+
+
+@pytest.mark.req("A-09", "A-11")
+def test_a_cycle_begins_with_no_more_than_there_is_room_for(
+    app: App, place: Place, make: Callable[[], Dispatcher]
+) -> None:
+    calls: list[str] = []
+    handled(app, calls)
+    app.apply_policy(
+        POLICY + '[delivery.topics."action.requested"]\nconcurrency = 2\n', reason="few"
+    )
+    plans = [app.plans.create("acme", f"a{n}", "RENEWAL_DEFENSE", NAMES) for n in range(4)]
+    for plan in plans:
+        app.plans.approve(plan.plan_id, by="ann")
+    dispatcher = make()
+    dispatcher.step()
+    born = [app.plans.get(plan.plan_id).intents[0].executing_at for plan in plans]
+    assert [at is not None for at in born] == [True, True, False, False]
+    until(
+        lambda: (
+            dispatcher.step()
+            and all(app.plans.get(plan.plan_id).status == "COMPLETED" for plan in plans)
+        )
+    )
+    assert len(calls) == 12
+
+
+@pytest.mark.req("A-11", "A-12")
+def test_who_lost_the_message_of_a_cycle_does_nothing(app: App, clock: Clock) -> None:
+    plan = app.plans.create("acme", "a", "RENEWAL_DEFENSE", NAMES)
+    app.plans.approve(plan.plan_id, by="ann")
+    [(message, _)] = claim(app.db, app.registry, NAMESPACE, CYCLE, 1)
+    clock.advance(minutes=10)
+    [(again, _)] = claim(app.db, app.registry, NAMESPACE, CYCLE, 1)
+    finish = app.registry.of(message).finish
+    assert finish is not None
+    assert finish(app.db, [Ended(message, message, DELIVERED)]) == set()
+    assert app.plans.get(plan.plan_id).status == "APPROVED"
+    assert finish(app.db, [Ended(again, again, DELIVERED)]) == {again.id}
+    assert app.plans.get(plan.plan_id).status == "ACTIVE"
+
+
+@pytest.mark.req("A-11")
+def test_a_plan_is_not_written_for_a_later_look(app: App, place: Place, clock: Clock) -> None:
+    """A cycle that comes for an earlier step's deadline finds nothing to do and asks again."""
+
+    @app.action(NAMES[0], risk="low")
+    def first(_action: Action) -> Outcome:
+        return Outcome.success()
+
+    @app.action(NAMES[1], risk="low")
+    def second(_action: Action) -> Outcome:
+        return Outcome.later()
+
+    app.apply_policy(POLICY + "[plans]\noutcome_timeout_seconds = 600\n", reason="soon")
+    plan = app.plans.create("acme", "a", "RENEWAL_DEFENSE", NAMES)
+    app.plans.approve(plan.plan_id, by="ann")
+    app.plans.run_cycle("acme")
+    [(due_at,)] = place.execute("select due_at from plans")
+    clock.advance(minutes=5)
+    app.drain()
+    assert place.execute("select due_at from plans") == [(due_at,)]
+    clock.advance(minutes=6)
+    app.drain()
+    [(later_at,)] = place.execute("select due_at from plans")
+    assert later_at > due_at
+    assert app.plans.get(plan.plan_id).steps[1].status == "AUTO_EXECUTED"
+    clock.advance(minutes=5)
+    app.drain()
+    assert app.plans.get(plan.plan_id).steps[1].reason == "outcome_unknown"

@@ -25,6 +25,7 @@ from watchkeeper.actions.settle_attempts import bury
 from watchkeeper.core.delivery import Dead, DeadReason
 from watchkeeper.core.time import MINUTE
 from watchkeeper.errors import Conflict, NotFound
+from watchkeeper.handlers.registry import DELIVERED, Ended
 from watchkeeper.moves.plan_desk import CYCLE
 
 GATED = f"""{AUTO}
@@ -367,9 +368,10 @@ def test_a_cycle_out_of_turn_leaves_one_planned(one: Orchestrator, place: Place)
 def test_a_cycle_that_comes_twice_does_nothing_the_second_time(one, place: Place) -> None:
     one.approved()
     [message] = one.claim(CYCLE)
-    one.app.registry.of(message).deliver(one.db, [message])
+    ended, topic = [Ended(message, message, DELIVERED)], one.app.registry.of(message)
+    assert topic.finish(one.db, ended) == {message.id}
     before = kinds(place)
-    one.app.registry.of(message).deliver(one.db, [message])
+    assert topic.finish(one.db, ended) == {message.id}
     assert kinds(place) == before
 
 

@@ -9,6 +9,7 @@ from tests.databases import Clock, Databases, Place
 from tests.postgres import Server
 from tests.proxy import Proxy, proxied
 from watchkeeper.errors import CommitUnknown, Conflict
+from watchkeeper.handlers.registry import DELIVERED, Ended
 from watchkeeper.moves.plan_desk import CYCLE
 
 pytestmark = pytest.mark.postgresql
@@ -122,11 +123,11 @@ def test_the_end_of_an_action(one, place: Place, proxy: Proxy, fate) -> None:
 def test_a_cycle_is_run_again_by_its_message(one, place, proxy: Proxy, clock, fate) -> None:
     plan_id = one.approved(steps=[MEET])
     [message] = one.claim(CYCLE)
-    proxy.fates = ["forward", fate]
-    deliver = one.app.registry.of(message).deliver
+    proxy.fates = [fate]
+    finish, ended = one.app.registry.of(message).finish, [Ended(message, message, DELIVERED)]
     with pytest.raises(CommitUnknown):
-        deliver(one.db, [message])
-    deliver(one.db, [message])
+        finish(one.db, ended)
+    assert finish(one.db, ended) == {message.id}
     assert kinds(place, plan_id)[2:] == ["PLAN_ACTIVATED", "STEP_STARTED"]
 
 

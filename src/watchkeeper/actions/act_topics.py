@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -17,16 +17,11 @@ from watchkeeper.actions.run_actions import (
     lose_actions,
     start_actions,
 )
-from watchkeeper.actions.run_cycle import cycle_again, run_cycle
-from watchkeeper.core.delivery import AttemptResult, Delivered
+from watchkeeper.actions.run_cycle import cycle_again, end_cycles
 from watchkeeper.core.envelope import PLAN_CHANGED
 from watchkeeper.core.ids import TenantId
-from watchkeeper.core.time import Instant
 from watchkeeper.handlers.registry import Registry, is_async
 from watchkeeper.moves.plan_desk import ACTION_REQUESTED, CYCLE
-from watchkeeper.store.database import Database
-from watchkeeper.store.json import loads
-from watchkeeper.store.leases import Message
 from watchkeeper.store.sinks import in_force
 from watchkeeper.telemetry import handling
 
@@ -37,7 +32,12 @@ Handlers = Mapping[str, Callable[[Action], Any]]
 
 def register_act(registry: Registry, carrier: Plans) -> None:
     """What Watchkeeper does by itself, whether or not this process has actions."""
-    registry.handle_batch(CYCLE, partial(_cycle, carrier))
+    registry.handle_at_once(
+        CYCLE,
+        lambda _db, ended: end_cycles(carrier, registry, ended),
+        lambda _db, ended, follow: end_cycles(carrier, registry, ended, follow),
+        leads_to=ACTION_REQUESTED,
+    )
     registry.when_lost(CYCLE, cycle_again)
     registry.when_lost(ACTION_REQUESTED, partial(lose_actions, carrier))
     registry.send(
@@ -70,13 +70,6 @@ def register_actions(registry: Registry, carrier: Plans, handlers: Handlers) -> 
         call,
         prepare=lambda db, messages: start_actions(db, messages, handlers.keys()),
         finish=lambda _db, ended: end_actions(carrier, registry, ended),
-        carry_on=lambda _db, ended, follow: end_actions(
-            carrier, registry, ended, handlers.keys(), follow
-        ),
+        carry_on=lambda _db, ended, follow: end_actions(carrier, registry, ended, follow),
     )
-
-
-def _cycle(carrier: Plans, _db: Database, messages: list[Message]) -> Sequence[AttemptResult]:
-    for message in messages:
-        run_cycle(carrier, message.tenant_id, Instant(loads(message.payload)["due_at"]))
-    return [Delivered() for _ in messages]
+    carrier.known = handlers.keys()

@@ -21,14 +21,13 @@ _INTENTS: Mapping[str, str] = {
 
 def count_acts(entries: Sequence[Entry]) -> None:
     """Count what a transaction wrote down. Reasons that people type are no labels."""
-    for entry in entries:
-        kind = str(entry.kind)
+    for (kind, reason), count in Counter([(str(e.kind), _reason(e)) for e in entries]).items():
         if kind.startswith(_PLAN):
-            telemetry.PLANS.labels(kind.removeprefix(_PLAN).lower()).inc()
+            telemetry.PLANS.labels(kind.removeprefix(_PLAN).lower()).inc(count)
         elif kind.startswith(_STEP):
-            telemetry.PLAN_STEPS.labels(kind.removeprefix(_STEP).lower(), _reason(entry)).inc()
+            telemetry.PLAN_STEPS.labels(kind.removeprefix(_STEP).lower(), reason).inc(count)
         elif kind in _INTENTS:
-            telemetry.INTENTS.labels(_INTENTS[kind]).inc()
+            telemetry.INTENTS.labels(_INTENTS[kind]).inc(count)
 
 
 def _reason(entry: Entry) -> str:

@@ -23,7 +23,7 @@ from watchkeeper.actions.deliver_messages import (
 )
 from watchkeeper.actions.deliver_outside import Outside
 from watchkeeper.actions.settle_attempts import bury_exhausted
-from watchkeeper.core.delivery import Order
+from watchkeeper.core.delivery import Delivered, Order
 from watchkeeper.core.ids import Token
 from watchkeeper.core.time import EARLIEST, SECOND
 from watchkeeper.handlers.registry import DELIVERED, Ended, Follow, Registry, Topic
@@ -164,12 +164,12 @@ class Dispatcher:
         for crew in self._crews.values():
             taken = crew.take()
             if crew.topic.finish is None:
-                plain += [one for one in taken if one.result is DELIVERED]
-                ended += [one for one in taken if one.result is not DELIVERED]
+                plain += [one for one in taken if type(one.result) is Delivered]
+                ended += [one for one in taken if type(one.result) is not Delivered]
             else:
                 ended += taken
         for one in self.outside.take():
-            is_plain = one.result is DELIVERED and one.argument.topic.finish is None
+            is_plain = type(one.result) is Delivered and one.argument.topic.finish is None
             (plain if is_plain else ended).append(one)
         if self.leases.lost:
             plain, ended = self._still_ours(plain), self._still_ours(ended)
@@ -187,7 +187,9 @@ class Dispatcher:
         for topic in self.registry.with_sinks(self.db.sinks):
             rule = self.registry.rule_for(topic.name)
             crew = self._crew(topic)
-            if topic.deliver is not None:
+            if topic.is_at_once:
+                free = topic.batch_max
+            elif topic.deliver is not None:
                 free = 0 if crew.running else topic.batch_max
             else:
                 crew.threads_max = rule.concurrency
@@ -245,6 +247,9 @@ class Dispatcher:
             self._write(ended)
             if not messages:
                 return
+        if crew.topic.is_at_once:
+            self._write([Ended(m, m, DELIVERED) for m in messages])
+            return
         if crew.topic.deliver is not None:
             crew.add([messages])
             return
@@ -263,13 +268,17 @@ class Dispatcher:
         """Write ends; whether something that follows from them was begun here."""
         if not ended:
             return False
-        follows: dict[Topic, Follow] = {}
+        follows: list[tuple[Topic, Follow]] = []
         since = self.leases.clock()
 
         def follow(topic: Topic) -> Follow | None:
-            found = self._follow(topic)
+            led = self.registry.get(topic.namespace, topic.leads_to or topic.name)
+            if topic.carry_on is None or led is None:
+                return None
+            begun = sum(len(found.begun) for other, found in follows if other is led)
+            found = self._follow(led, begun)
             if found is not None:
-                follows[topic] = found
+                follows.append((led, found))
             return found
 
         try:
@@ -279,17 +288,17 @@ class Dispatcher:
             self._unwritten += ended
             return False
         self.leases.drop([one.message.id for one in ended])
-        for topic, found in follows.items():
+        for topic, found in follows:
             self._go_on(topic, found, since)
-        return any(found.begun for found in follows.values())
+        return any(found.begun for _, found in follows)
 
-    def _follow(self, topic: Topic) -> Follow | None:
+    def _follow(self, topic: Topic, begun: int) -> Follow | None:
         """How much may be begun at once: nothing while others wait for their turn."""
         rule = self.registry.rule_for(topic.name)
         is_simple = rule.concurrency_total is None and rule.order is Order.NONE
         if topic.carry_on is None or not is_simple or self.outside.concerns(topic):
             return None
-        room = min(rule.concurrency - self._crew(topic).running, self.batch_max)
+        room = min(rule.concurrency - self._crew(topic).running - begun, self.batch_max)
         if not self._is_claiming or self._found.has_more or room <= 0:
             return None
         return Follow(Token(new_token()), rule.lease_us, room)

@@ -22,6 +22,7 @@ from watchkeeper.moves.plans import NewPlan
 from watchkeeper.moves.steps import Ending
 from watchkeeper.store import intents, ledger, plan_context, tenants
 from watchkeeper.store.database import TRIES_MAX, Database
+from watchkeeper.store.plan_context import PlanContext
 from watchkeeper.store.tenants import LockedTenant
 from watchkeeper.store.transaction import Tx
 
@@ -45,30 +46,29 @@ class Plans:
         self.objectives: dict[str, Callable[[Mapping[str, Any]], bool]] = {}
         self.hears_changes: Callable[[TenantId], bool] = lambda _tenant_id: False
         self.look: Callable[[], object] = lambda: None  # who listens is known before a transaction
+        self.known: Container[str] = ()  # types of actions that are carried out in this process
 
     def desk(
         self,
         tx: Tx,
         tenant: LockedTenant,
-        asked: Any = None,
+        context: PlanContext | None = None,
         *,
         follow: Follow | None = None,
-        follows: Container[str] = (),
         mark: str | None = None,
     ) -> Desk:
         """A desk for plans of the tenant whose lock this transaction holds.
 
-        `asked` is the question for what plans are judged by, where it was sent already: behind
-        the one for the lock.
+        `context` is what plans are judged by, where it was asked for already, under the lock.
         """
-        context = plan_context.read(plan_context.send(tx) if asked is None else asked)
+        context = context or plan_context.read(plan_context.send(tx))
         desk = Desk(
             tx,
             tenant,
             self.db.policies.under(tx, context.policy_version, tenant.tier).rules,
             context,
             follow=follow,
-            follows=follows,
+            follows=self.known,
             objectives=self.objectives,
             hears_changes=self.hears_changes(tx.tenant_id),
             mark=mark,
@@ -191,14 +191,14 @@ class Plans:
         answers: list[T] = []
 
         def move() -> T:
-            with self.db.begin(tenant_id) as tx:
-                tenant = tenants.lock(tx)
+            with self.db.batch(tenant_id) as tx:
+                waiting, asked = tenants.send_lock_and_time(tx), plan_context.send(tx)
+                tenant = tenants.locked(tx, waiting)
                 if answers and ledger.by_ids(tx, [mark]):
                     return answers[-1]
-                with tenants.saving_seq(tx, tenant):
-                    desk = self.desk(tx, tenant, mark=mark)
-                    answers.append(deed(desk))
-                    desk.write()
+                desk = self.desk(tx, tenant, plan_context.read(asked), mark=mark)
+                answers.append(deed(desk))
+                desk.write()
                 return answers[-1]
 
         self.look()

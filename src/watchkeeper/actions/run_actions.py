@@ -29,8 +29,7 @@ from watchkeeper.store import (
     intents,
     kill_switches,
     outbox_settle,
-    plan_context,
-    plans,
+    plan_ends,
     tenants,
 )
 from watchkeeper.store.database import Database
@@ -160,12 +159,11 @@ def end_actions(
     carrier: Plans,
     registry: Registry,
     ended: Sequence[Ended],
-    known: Container[str] = (),
     follow: Follow | None = None,
 ) -> set[MessageId]:
     """Write outcomes with the ends of their messages; the ids that were still held.
 
-    With `follow`, what is `known` here and goes by itself is begun in the same transaction.
+    With `follow`, what is known here and goes by itself is begun in the same transaction.
     """
     unknown, back, over = [], [], []
     for one in ended:
@@ -180,7 +178,7 @@ def end_actions(
     if back:
         held |= settle_attempts(carrier.db, registry, back)
     for tenant_id, those in _by_tenant(over, lambda one: one.message.tenant_id).items():
-        held |= _conclude(carrier, tenant_id, those, known, follow)
+        held |= _conclude(carrier, tenant_id, those, follow)
     return held
 
 
@@ -188,33 +186,42 @@ def _conclude(
     carrier: Plans,
     tenant_id: TenantId,
     ended: Sequence[Ended],
-    known: Container[str],
     follow: Follow | None,
 ) -> set[MessageId]:
-    left = None if follow is None else replace(follow, room=follow.room - len(follow.begun))
+    left = room_left(follow)
 
     def deed() -> tuple[set[MessageId], Sequence[Message]]:
         with carrier.db.batch(tenant_id) as tx:
             waiting = tenants.send_lock_and_time(tx)
-            asked = plan_context.send(tx)
-            loading = plans.send_load(tx, [_plan_id(one.message.payload) for one in ended])
-            held = outbox_settle.ack(tx, [one.message for one in ended])
+            messages = [one.message for one in ended]
+            asked = plan_ends.send(tx, messages, [_plan_id(m.payload) for m in messages])
             tenant = tenants.locked(tx, waiting)
-            with tenants.saving_seq(tx, tenant):
-                desk = carrier.desk(tx, tenant, asked, follow=left, follows=known)
-                desk.take(plans.loaded(loading))
-                endings = {
-                    _intent_id(one.message.payload): ending
-                    for one in ended
-                    if one.message.id in held and (ending := _ending(one)) is not None
-                }
-                _write_outcomes(desk, endings)
+            found = plan_ends.read(tx, asked)
+            held = found.held
+            desk = carrier.desk(tx, tenant, found.context, follow=left)
+            desk.take(found.plans)
+            endings = {
+                _intent_id(one.message.payload): ending
+                for one in ended
+                if one.message.id in held and (ending := _ending(one)) is not None
+            }
+            _write_outcomes(desk, endings)
         return held, desk.begun
 
     held, begun = carrier.db.retrying(deed)
+    hand_on(follow, begun)
+    return held
+
+
+def room_left(follow: Follow | None) -> Follow | None:
+    """The same, for the next of several transactions."""
+    return None if follow is None else replace(follow, room=follow.room - len(follow.begun))
+
+
+def hand_on(follow: Follow | None, begun: Sequence[Message]) -> None:
+    """These were committed as begun: their handlers are to be called."""
     if follow is not None:
         follow.begun += [(m, _action(loads(m.payload)["detail"])) for m in begun]
-    return held
 
 
 def _write_outcomes(desk: Desk, endings: Mapping[IntentId, Ending]) -> None:
@@ -265,20 +272,19 @@ def hand_over_actions(carrier: Plans, registry: Registry, ended: Sequence[Ended]
 def lose_actions(carrier: Plans, tx: Tx, lost: Sequence[Lost]) -> None:
     """The messages of these intents are dead or discarded: nobody knows how far they came."""
     tenant = tenants.lock(tx)
-    with tenants.saving_seq(tx, tenant):
-        desk = carrier.desk(tx, tenant)
-        found = intents.read(tx, [_intent_id(one.payload) for one in lost])
-        desk.load([intent.plan_id for intent in found.values()])
-        for one in lost:
-            intent = found.get(_intent_id(one.payload))
-            if intent is None or intent.ended_at is not None or intent.message_id != one.id:
-                continue
-            case = desk.cases[intent.plan_id]
-            words = one.error or str(one.reason)
-            ending = Ending(False, words, Reason.OUTCOME_UNKNOWN)
-            if steps.conclude(desk, case, case.intents[intent.intent_id], ending):
-                steps.advance(desk, case)
-        desk.write()
+    desk = carrier.desk(tx, tenant)
+    found = intents.read(tx, [_intent_id(one.payload) for one in lost])
+    desk.load([intent.plan_id for intent in found.values()])
+    for one in lost:
+        intent = found.get(_intent_id(one.payload))
+        if intent is None or intent.ended_at is not None or intent.message_id != one.id:
+            continue
+        case = desk.cases[intent.plan_id]
+        words = one.error or str(one.reason)
+        ending = Ending(False, words, Reason.OUTCOME_UNKNOWN)
+        if steps.conclude(desk, case, case.intents[intent.intent_id], ending):
+            steps.advance(desk, case)
+    desk.write()
 
 
 def _intent_id(payload: str) -> IntentId:

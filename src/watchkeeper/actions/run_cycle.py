@@ -10,18 +10,25 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial
+from typing import NamedTuple
 
 from watchkeeper.actions.count_acts import count_cycle
 from watchkeeper.actions.plans import Plans
-from watchkeeper.core.ids import TenantId
+from watchkeeper.actions.run_actions import hand_on, room_left
+from watchkeeper.actions.settle_attempts import settle_attempts
+from watchkeeper.core.delivery import Delivered
+from watchkeeper.core.ids import MessageId, PlanId, TenantId
+from watchkeeper.core.plans import PlanStatus
 from watchkeeper.core.time import MINUTE, Instant
+from watchkeeper.handlers.registry import Ended, Follow, Registry
 from watchkeeper.moves import plans as moves
 from watchkeeper.moves import steps
 from watchkeeper.moves.lose_messages import Lost
 from watchkeeper.moves.plan_desk import Case, Desk, plan_cycle
-from watchkeeper.store import plans, tenants
+from watchkeeper.store import plan_ends, plans, tenants
 from watchkeeper.store.json import loads
+from watchkeeper.store.leases import Message
+from watchkeeper.store.plans import Loaded
 from watchkeeper.store.transaction import Tx
 
 _log = logging.getLogger("watchkeeper.plans")
@@ -38,15 +45,27 @@ def run_cycle(
 
     `planned_at` is for when the cycle was planned; without one it comes out of turn.
     """
-    counts = Counter(dict.fromkeys(COUNTS, 0))
     carrier.look()
-    first = _pass(carrier, tenant_id, planned_at, _activate)
-    if first is None:
-        return counts
-    counts.update(first)
-    counts.update(_pass(carrier, tenant_id, None, _advance, then=partial(_plan, planned_at)) or {})
-    count_cycle(counts)
-    return counts
+    return _cycle(carrier, tenant_id, planned_at, None, None).counts
+
+
+def end_cycles(
+    carrier: Plans, registry: Registry, ended: Sequence[Ended], follow: Follow | None = None
+) -> set[MessageId]:
+    """Run the cycles that these messages are for, each in one transaction with its message's end.
+
+    With `follow`, actions that are known here and go by themselves are begun in it too.
+    """
+    carrier.look()
+    back = [one for one in ended if not isinstance(one.result, Delivered)]
+    held = settle_attempts(carrier.db, registry, back) if back else set()
+    for one in ended:
+        if isinstance(one.result, Delivered):
+            m = one.message
+            planned_at = Instant(loads(m.payload)["due_at"])
+            if _cycle(carrier, m.tenant_id, planned_at, m, follow).is_held:
+                held.add(m.id)
+    return held
 
 
 def run_cycles(carrier: Plans) -> Counter[str]:
@@ -62,67 +81,100 @@ def run_cycles(carrier: Plans) -> Counter[str]:
     return counts
 
 
-def _pass(
+class _Done(NamedTuple):
+    """What became of one cycle."""
+
+    is_held: bool  # its message, until it was ended
+    counts: Counter[str]
+    begun: Sequence[Message] = ()
+
+
+def _cycle(
     carrier: Plans,
     tenant_id: TenantId,
     planned_at: Instant | None,
-    part: Callable[[Desk, int], None],
-    *,
-    then: Callable[[Tx], None] | None = None,
-) -> Counter[str] | None:
-    def deed() -> Counter[str] | None:
-        with carrier.db.begin(tenant_id) as tx:
-            tenant = tenants.lock(tx)
-            if planned_at is not None and plans.cycle_at(tx) != planned_at:
-                return None
-            with tenants.saving_seq(tx, tenant):
-                desk = carrier.desk(tx, tenant)
-                part(desk, desk.rules.act.per_cycle_max)
-                desk.write()
-            if then is not None:
-                then(tx)
-            return desk.counts
+    message: Message | None,
+    follow: Follow | None,
+) -> _Done:
+    left = room_left(follow)
 
-    return carrier.db.retrying(deed)
+    def deed() -> _Done:
+        counts = Counter(dict.fromkeys(COUNTS, 0))
+        with carrier.db.batch(tenant_id) as tx:
+            waiting = tenants.send_lock_and_time(tx)
+            asked = plan_ends.send(tx, [] if message is None else [message])
+            tenant, found = tenants.locked(tx, waiting), plan_ends.read(tx, asked)
+            is_held = message is None or bool(found.held)
+            desk = carrier.desk(tx, tenant, found.context, follow=left)
+            if not is_held or planned_at not in (None, desk.context.cycle_at):
+                return _Done(is_held, counts)
+            _carry(desk, planned_at)
+        counts.update(desk.counts)
+        count_cycle(counts)
+        return _Done(is_held, counts, desk.begun)
+
+    done = carrier.db.retrying(deed)
+    hand_on(follow, done.begun)
+    return done
 
 
-def _activate(desk: Desk, most: int) -> None:
-    _consider(desk, most, is_new=True, deed=moves.activate)
+def _carry(desk: Desk, planned_at: Instant | None) -> None:
+    """Activate so many plans and advance as many, then those that have become active."""
+    most = desk.rules.act.per_cycle_max
+    new, moving = plans.load_due(desk.tx, most)
+    desk.take({found.plan.plan_id: found for found in (*new, *moving)})
+    others, loaded = plans.send_next_due(desk.tx, desk.cases), len(desk.cases)
+    gated, _ = _consider(desk, most, new, _activate, is_new=True)
+    _, left = _consider(desk, most, moving, _advance, is_new=False)
+    for case in gated:
+        if left > 0 and case.plan.status is PlanStatus.ACTIVE:
+            left -= _advance(desk, [case])
+    if len(desk.cases) > loaded:
+        others = plans.send_next_due(desk.tx, desk.cases)
+    desk.write_cycle(planned_at, plans.read_next_due(others))
 
 
-def _advance(desk: Desk, most: int) -> None:
-    def deed(desk: Desk, batch: Sequence[Case]) -> None:
-        for case in batch:
-            steps.advance(desk, case)
+def _activate(desk: Desk, batch: Sequence[Case]) -> int:
+    before = desk.deeds
+    moves.activate(desk, batch)
+    return desk.deeds - before
 
-    _consider(desk, most, is_new=False, deed=deed)
+
+def _advance(desk: Desk, batch: Sequence[Case]) -> int:
+    deeds = 0
+    for case in batch:
+        before = len(desk.entries)
+        steps.advance(desk, case)
+        deeds += len(desk.entries) > before
+    return deeds
 
 
 def _consider(
-    desk: Desk, most: int, *, is_new: bool, deed: Callable[[Desk, Sequence[Case]], None]
-) -> None:
-    """Those that have waited longest. One that had nothing to do takes nobody's place."""
-    waiting = plans.due(desk.tx, is_new=is_new, limit=most * LOOKS)
-    while waiting and most > 0:
-        batch, waiting = waiting[:most], waiting[most:]
-        desk.load(batch)
-        before = desk.deeds
-        deed(desk, [desk.cases[plan_id] for plan_id in batch])
-        most -= desk.deeds - before
+    desk: Desk,
+    most: int,
+    first: Sequence[Loaded],
+    deed: Callable[[Desk, Sequence[Case]], int],
+    *,
+    is_new: bool,
+) -> tuple[list[Case], int]:
+    """Those that have waited longest. One that had nothing to do takes nobody's place.
 
-
-def _plan(planned_at: Instant | None, tx: Tx) -> None:
-    """The next cycle, when the next plan is due; at once where more are than one cycle takes.
-
-    One that is planned already has its message, unless this is the cycle that it was for.
+    Those that were looked at, and how many more deeds there is room for.
     """
-    due_at = plans.next_due(tx)
-    if due_at is None:
-        plans.forget_cycle(tx)
-        return
-    at = Instant(max(due_at, tx.now))
-    if at == planned_at or at != plans.cycle_at(tx):
-        plan_cycle(tx, at)
+    seen: list[Case] = []
+    batch, left = [one.plan.plan_id for one in first], most
+    waiting: list[PlanId] | None = None if len(first) == most else []
+    while batch and left > 0:
+        cases = [desk.cases[plan_id] for plan_id in batch]
+        left -= deed(desk, cases)
+        seen += cases
+        if waiting is None and left > 0:
+            due = plans.due(desk.tx, is_new=is_new, limit=most * LOOKS)
+            waiting = [plan_id for plan_id in due if plan_id not in desk.cases]
+        batch, waiting = (waiting or [])[:left], (waiting or [])[left:]
+        if batch:
+            desk.load(batch)
+    return seen, left
 
 
 def cycle_again(tx: Tx, lost: Sequence[Lost]) -> None:

@@ -73,13 +73,12 @@ def generate(tenant: Tenant, db: Db = None, as_json: AsJson = False) -> None:
     from watchkeeper.actions.generate_report import generate_report, heard_by
     from watchkeeper.actions.views import view_tenant
     from watchkeeper.core.ids import TenantId
-    from watchkeeper.core.policy import delivery_for
     from watchkeeper.core.report_json import to_json
     from watchkeeper.handlers.registry import Registry
 
     with opened(db) as database:
         owner = view_tenant(database, TenantId(tenant)).tenant_id
-        nobody = Registry(lambda topic: delivery_for(database.policies.latest(), topic))
+        nobody = Registry(database.policies.delivery)
         made = generate_report(database, owner, hears=heard_by(database, nobody))
     assert made is not None
     if as_json:

@@ -28,6 +28,9 @@ from watchkeeper.store.sinks import SinkBook
 BATCH_MAX = 100
 """Messages that a batch function is given at once, unless it says otherwise."""
 
+AT_ONCE_MAX = 10
+"""Messages that the dispatcher deals with itself before it looks at others again."""
+
 
 @dataclass(frozen=True, slots=True)
 class NotStarted:
@@ -85,6 +88,10 @@ class Topic:
     prepare: Prepare | None = None
     finish: Finish | None = None
     carry_on: CarryOn | None = None
+    leads_to: str | None = None
+    """The topic whose messages `carry_on` begins with; its own, where it does not say."""
+    is_at_once: bool = False
+    """Nothing is called: a message is dealt with where its end is written."""
     batch_max: int = BATCH_MAX
 
     @property
@@ -144,6 +151,34 @@ class Registry:
         """Call a function for many messages at once; it answers for each, in order."""
         topic = Topic(namespace=namespace, name=name, deliver=deliver, batch_max=batch_max)
         self._topics[namespace, name] = topic
+
+    def handle_at_once(
+        self,
+        name: str,
+        finish: Finish,
+        carry_on: CarryOn,
+        *,
+        leads_to: str,
+        batch_max: int = AT_ONCE_MAX,
+    ) -> None:
+        """What a message asks for is short, and done in the transaction that ends it.
+
+        The dispatcher's own thread does it, and begins with what follows from it.
+        """
+        self._topics[NAMESPACE, name] = Topic(
+            namespace=NAMESPACE,
+            name=name,
+            call=_itself,
+            finish=finish,
+            carry_on=carry_on,
+            leads_to=leads_to,
+            is_at_once=True,
+            batch_max=batch_max,
+        )
+
+    def get(self, namespace: str, name: str) -> Topic | None:
+        """A topic that this process has a handler for."""
+        return self._topics.get((namespace, name))
 
     def send(self, name: str, *, prepare: Prepare, finish: Finish) -> None:
         """What stands around each send of a topic, where it has a sink."""
@@ -238,6 +273,10 @@ def make_sender(kind: Kind) -> Sender:
 
 
 DELIVERED = Delivered()
+
+
+def _itself(message: Message) -> Message:
+    return message
 
 
 def is_async(call: Call) -> bool:

@@ -17,7 +17,6 @@ from watchkeeper.actions.plans import Plans
 from watchkeeper.actions.tick_milestones import register_milestones
 from watchkeeper.actions.topics import register_own
 from watchkeeper.actions.turns import Turns
-from watchkeeper.core.policy import delivery_for
 from watchkeeper.handlers.registry import Registry
 from watchkeeper.http import (
     accounts,
@@ -151,7 +150,7 @@ def _own_registry(
     db: Database, admission: Admission, carrier: Plans, usage_namespace: str
 ) -> Registry:
     """Where nobody works beside the server: what the desk must know of our own topics."""
-    registry = Registry(lambda topic: delivery_for(db.policies.latest(), topic))
+    registry = Registry(db.policies.delivery)
     register_own(registry, admission, usage_namespace)
     register_perceive(registry, db)
     register_act(registry, carrier)

@@ -1,6 +1,6 @@
 """Plans on the desk: read under the tenant's lock, changed one after the other, written together.
 
-The caller holds the lock and saves the tenant's row. However many plans there are, writing
+The caller holds the tenant's lock. However many plans there are, writing
 them costs the same few statements.
 """
 
@@ -20,7 +20,7 @@ from watchkeeper.core.policy import TenantRules
 from watchkeeper.core.time import Instant, day_of, to_iso
 from watchkeeper.errors import Conflict
 from watchkeeper.ids import new_id
-from watchkeeper.store import intents, ledger, outbox, plans
+from watchkeeper.store import intents, ledger, outbox, plans, tenants
 from watchkeeper.store.json import dumps, encode, loads
 from watchkeeper.store.leases import Message
 from watchkeeper.store.outbox import NewMessage
@@ -105,6 +105,8 @@ class Desk:
         self._claimed: list[NewMessage] = []
         self._freed: set[tuple[str, str]] = set()
         self._auto = 0
+        self._next_cycle: Instant | None = None
+        self._risks: Mapping[str, Risk] | None = None
         self.begun: list[Message] = []  # after `write`: messages that are to be delivered here
 
     @property
@@ -135,7 +137,9 @@ class Desk:
 
     def risks(self) -> Mapping[str, Risk]:
         """Policy before what programs said; what neither knows is of high risk."""
-        return {**self.context.risks, **self.rules.act.risks}
+        if self._risks is None:
+            self._risks = {**self.context.risks, **self.rules.act.risks}
+        return self._risks
 
     def ruled(self) -> dict[str, Any]:
         """Which rules a decision followed, for its line in the ledger."""
@@ -164,6 +168,16 @@ class Desk:
                 self._freed.add((before.account_id, before.plan_type))
             if self.hears_changes:
                 self._messages.append(self._news(case.plan, before.status))
+
+    def wake(self, case: Case, at: Instant | None) -> None:
+        """Have a cycle look at a plan then, or earlier: one that finds nothing to do asks again.
+
+        So a time that is yet to come stays where the new one is later. A plan whose steps follow
+        one another is not written for each of them.
+        """
+        stands = case.plan.due_at
+        if stands is None or at is None or not self.now < stands <= at:
+            self.put(case, due_at=at)
 
     def put_step(self, case: Case, step: Step) -> None:
         case.steps[step.step_id] = step
@@ -256,9 +270,36 @@ class Desk:
 
     def write(self) -> None:
         """Write all of it, and plan the cycle that the first of these plans needs."""
+        due = [case.plan.due_at for case in self.cases.values() if case.is_changed]
+        at = self._first(due)
+        planned = self.context.cycle_at
+        if at is not None and (planned is None or planned > at):
+            self._next_cycle = at
+        self._write()
+
+    def write_cycle(self, planned_at: Instant | None, others_at: Instant | None) -> None:
+        """The same at the end of a cycle, which plans the next one: when the next plan is due.
+
+        It comes at once where more are due than one cycle takes. One that is planned already has
+        its message, unless this is the cycle that it was for.
+        """
+        at = self._first([others_at, *(case.plan.due_at for case in self.cases.values())])
+        if at is None:
+            plans.forget_cycle(self.tx)
+        elif (at := Instant(max(at, self.now))) == planned_at or at != self.context.cycle_at:
+            self._next_cycle = at
+        self._write()
+
+    def _first(self, due: Iterable[Instant | None]) -> Instant | None:
+        """The first of these times; now, where a plan ended that others may have waited for."""
+        times = [at for at in due if at is not None]
+        if self._freed:
+            times.append(self.now)
+        return min(times, default=None)
+
+    def _write(self) -> None:
         tx = self.tx
         changed = [case.plan for case in self.cases.values() if case.is_changed]
-        self._need_cycle(changed)
         for passed in self._passed:  # each status is reached by a way that the tables name
             plans.save(tx, [passed])
         with tx.together():  # none of them is about the rows of another
@@ -267,24 +308,19 @@ class Desk:
             plans.save(tx, changed)
             if self._auto:
                 intents.use(tx, day_of(self.now), self._auto)
+            if self._next_cycle is not None:
+                plans.set_cycle(tx, self._next_cycle)
+                self._messages.append(cycle_message(tx, self._next_cycle))
             outbox.enqueue_plain(tx, self._messages)
             ledger.append(tx, self.tenant, self._entries)
+            if self._entries:
+                tenants.save_seq(tx, self.tenant)
             if self.follow is not None:
                 lease = (self.follow.token, self.follow.lease_us)
                 self.begun = outbox.enqueue_claimed(tx, ACTION_REQUESTED, *lease, self._claimed)
         intents.insert(tx, list(self._new_intents.values()))  # after the attempt before has ended
         if self._freed:
             plans.wake(tx, self._freed)
-
-    def _need_cycle(self, changed: Sequence[Plan]) -> None:
-        """There is a cycle in time for the first of these. A tenant has one planned at most."""
-        due = [plan.due_at for plan in changed if plan.due_at is not None]
-        if self._freed:
-            due.append(self.now)
-        planned = self.context.cycle_at
-        if due and (planned is None or planned > min(due)):
-            self._messages.append(cycle_message(self.tx, min(due)))
-            plans.set_cycle(self.tx, min(due))
 
     def _news(self, plan: Plan, before: PlanStatus) -> NewMessage:
         detail = {

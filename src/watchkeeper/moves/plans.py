@@ -165,13 +165,16 @@ def _still_valid(desk: Desk, case: Case) -> None:
 
 def activate(desk: Desk, batch: Sequence[Case]) -> None:
     """Make active what may be; hold back the others, with the reason, until a later cycle."""
-    pairs = [(case.plan.account_id, case.plan.plan_type) for case in batch]
-    active = plans.active_of(desk.tx, pairs) | {
+    if not batch:
+        return
+    asked = plans.send_active_of(desk.tx, map(_pair, batch))
+    told = accounts.send_read(desk.tx, sorted({case.plan.account_id for case in batch}))
+    active = plans.read_active_of(asked) | {
         _pair(case): case.plan.plan_id
         for case in desk.cases.values()
         if case.plan.status is PlanStatus.ACTIVE
     }
-    known = accounts.read(desk.tx, sorted({case.plan.account_id for case in batch}))
+    known = accounts.found(told)
     for case in batch:
         account = known.get(case.plan.account_id)
         posture = None if account is None else account.posture

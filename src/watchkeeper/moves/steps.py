@@ -191,7 +191,7 @@ def _start(desk: Desk, case: Case, step: Step, attempt: int) -> None:
             _fail(desk, case, started, Reason.BLOCKED, attempt=attempt, detail=judged.explanation)
             pause(desk, case, f"{Reason.BLOCKED}: {judged.explanation}")
             return
-    desk.put(case, due_at=_wake_at(desk, case))
+    desk.wake(case, _wake_at(desk, case))
 
 
 def _intent(desk: Desk, case: Case, step: Step, attempt: int, judged: Judged) -> Intent:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from watchkeeper.core.ids import AccountId
 from watchkeeper.core.run_state import RunState, decode_pending, decode_triggers
@@ -18,8 +19,9 @@ _COLUMNS = (
 )
 _GET = same(f"select {_COLUMNS} from accounts where tenant_id = %s and account_id = %s")
 _READ = Statement(
-    f"""select a.* from jsonb_array_elements_text(%s::jsonb) v (a), lateral (
-        select {_COLUMNS} from accounts where tenant_id = %s and account_id = v.a limit 1) a""",
+    f"""select a.* from jsonb_array_elements_text(%s::jsonb) v (k), lateral (
+        select {_COLUMNS} from accounts where tenant_id = %s
+        and account_id >= v.k and account_id <= v.k order by account_id limit 1) a""",
     f"""select {_COLUMNS} from accounts
         where account_id in (select value from json_each(?)) and tenant_id = ?""",
 )
@@ -61,9 +63,16 @@ def get(tx: Tx, account_id: AccountId) -> Account | None:
     return _account(rows[0]) if rows else None
 
 
+def send_read(tx: Tx, account_ids: Sequence[str]) -> Any:
+    return tx.send(_READ, (encode(account_ids), tx.tenant_id))
+
+
 def read(tx: Tx, account_ids: Sequence[str]) -> dict[str, Account]:
-    rows = tx.rows(_READ, (encode(account_ids), tx.tenant_id))
-    return {row[0]: _account(row) for row in rows}
+    return found(send_read(tx, account_ids))
+
+
+def found(cursor: Any) -> dict[str, Account]:
+    return {row[0]: _account(row) for row in cursor.fetchall()}
 
 
 def ensure(tx: Tx, account_id: AccountId) -> None:

@@ -98,7 +98,7 @@ class Database:
         with self._connected(self.reader, postgres.APP_ROLE, tenant_id, write=False) as found:
             conn, driver, now = found
             yield ReadTx(self.engine, driver, now, conn, tenant_id)
-            driver.rollback()
+            self._end_reading(driver)
 
     @contextmanager
     def begin_system(self) -> Iterator[SystemTx]:
@@ -114,7 +114,7 @@ class Database:
         with self._connected(self.reader, postgres.WORKER_ROLE, SYSTEM, write=False) as found:
             conn, driver, now = found
             yield SystemTx(self.engine, driver, now, conn)
-            driver.rollback()
+            self._end_reading(driver)
 
     def retrying(self, deed: Callable[[], T]) -> T:
         """Run a deed that is one whole transaction; again when the database asks for it.
@@ -273,6 +273,16 @@ class Database:
             if postgres.commit_is_unknown(error):
                 raise CommitUnknown("the connection was lost while committing") from error
             raise
+
+    def _end_reading(self, driver: Any) -> None:
+        """On PostgreSQL without a ROLLBACK: with it the driver forgets all that it has prepared.
+
+        Whoever gets the connection next would have its statements parsed and planned again.
+        """
+        if self.engine == "postgresql":
+            driver.execute("END")
+        else:
+            driver.rollback()
 
     def _roll_back(self, driver: Any) -> None:
         with contextlib.suppress(Exception):  # a broken connection has rolled back already

@@ -6,6 +6,7 @@ connections of its own, and one notice stands for all that was enqueued since th
 
 from __future__ import annotations
 
+from collections.abc import Container
 from types import TracebackType
 from typing import Any
 
@@ -25,12 +26,19 @@ class Line:
         driver.autocommit = True
         self._driver = driver
 
+    @property
+    def name(self) -> int:
+        """By which others know whose notice it was."""
+        pid: int = self._driver.info.backend_pid
+        return pid
+
     def listen(self) -> None:
         self._driver.execute(f"listen {CHANNEL}")
 
-    def heard(self, timeout_seconds: float) -> bool:
-        """Wait for a notice. Raises when the connection is lost."""
-        return any(True for _ in self._driver.notifies(timeout=timeout_seconds, stop_after=1))
+    def heard(self, timeout_seconds: float, own: Container[int] = ()) -> bool:
+        """Wait for a notice that is not of an `own` line. Raises when the connection is lost."""
+        heard = self._driver.notifies(timeout=timeout_seconds, stop_after=1)
+        return any([notice.pid not in own for notice in heard])
 
     def notify(self) -> None:
         self._driver.execute(f"notify {CHANNEL}")

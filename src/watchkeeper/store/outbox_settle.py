@@ -34,7 +34,10 @@ _RETURNED = ", ".join(f"o.{name}" for name in _KEPT.split(", "))
 _HELD = "jsonb_to_recordset(%s::jsonb) as v (a text, i uuid, k uuid)"
 _BY_KEY = f"{_HELD} where o.tenant_id = v.a and o.id = v.i and o.locked_by = v.k"
 
-_MOVE = f"insert into outbox_delivered ({_KEPT}, done_at) select {_KEPT}, (select at from c) from d"
+MOVED = f"""c as materialized (select {NOW_SQL} as at),
+    d as (delete from outbox o using {_BY_KEY} returning {_RETURNED})"""
+MOVE = f"insert into outbox_delivered ({_KEPT}, done_at) select {_KEPT}, (select at from c) from d"
+"""What an ack consists of; its parameter is what is `told` of the messages."""
 
 # The place only finds a row; where another message of the same claim has come to lie there, its
 # number says so. The numbers are looked up in a hash table only where they are a subquery, and it
@@ -44,13 +47,12 @@ _ACK_BY_PLACE = Statement(
     d as (delete from outbox o where o.ctid = any(%s::tid[]) and o.locked_by = %s::uuid
         and (o.seq in (select unnest(%s::bigint[]))) is true
         returning {_RETURNED})
-    {_MOVE}""",
+    {MOVE}""",
     "",
 )
 _ACK = Statement(
-    f"""with c as materialized (select {NOW_SQL} as at),
-    d as (delete from outbox o using {_BY_KEY} returning {_RETURNED})
-    {_MOVE} returning id""",
+    f"""with {MOVED}
+    {MOVE} returning id""",
     f"""insert into outbox_delivered ({_KEPT}, done_at)
     select {_RETURNED}, ? from json_each(?) v join outbox o on o.tenant_id = v.value ->> 'a'
         and o.id = v.value ->> 'i' and o.locked_by = v.value ->> 'k'
@@ -193,10 +195,13 @@ def ack(session: Session, messages: Sequence[Message]) -> set[MessageId]:
         return set()
     acked = _ids(_ack_by_key(session, messages))
     missing = [m for m in messages if m.id not in acked]
-    if not missing:
-        return acked
-    asked = [{"a": m.tenant_id, "i": m.id, "n": m.attempt, "g": m.generation} for m in missing]
-    return acked | _ids(session.rows(_ACKED_BEFORE, (encode(asked),)))
+    return acked | acked_before(session, missing) if missing else acked
+
+
+def acked_before(session: Session, messages: Sequence[Message]) -> set[MessageId]:
+    """Those of which the same attempt stands in the history."""
+    asked = [{"a": m.tenant_id, "i": m.id, "n": m.attempt, "g": m.generation} for m in messages]
+    return _ids(session.rows(_ACKED_BEFORE, (encode(asked),)))
 
 
 def nack(session: Session, nacks: Sequence[Nack]) -> set[MessageId]:
@@ -289,8 +294,13 @@ def find_held(
     return Message(*rows[0]) if rows else None
 
 
+def told(messages: Sequence[Message]) -> str:
+    """Which messages, and under which tokens they are held: a parameter."""
+    return encode([_held(m) for m in messages])
+
+
 def _ack_by_key(session: Session, messages: Sequence[Message]) -> list[Row]:
-    asked = encode([_held(m) for m in messages])
+    asked = told(messages)
     if session.engine == "postgresql":
         return session.rows(_ACK, (asked,))
     acked = session.rows(_ACK, (session.now, asked))

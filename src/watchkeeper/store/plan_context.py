@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from watchkeeper.core.approvals import Risk
@@ -20,10 +20,10 @@ _ASKED = """(select coalesce(max(version), 0) from policies),
     (select used from autonomy_days where tenant_id = {tenant} and day = {now} / {day}),
     exists (select 1 from plans where tenant_id = {tenant} and status in ('DRAFT', 'APPROVED')
         and due_at is not null)"""
+ASKED = _ASKED.format(object="json_object_agg", tenant="t.id", now="t.now", day=DAY)
+"""On PostgreSQL, from a `t` that has the tenant's id and the time."""
 _CONTEXT = Statement(
-    "select "
-    + _ASKED.format(object="json_object_agg", tenant="t.id", now="t.now", day=DAY)
-    + f" from (select %s::text as id, {NOW_SQL} as now) t",
+    f"select {ASKED} from (select %s::text as id, {NOW_SQL} as now) t",
     "select "
     + _ASKED.format(object="json_group_object", tenant="t.id", now="t.now", day=DAY)
     + " from (select ? as id, ? as now) t",
@@ -45,7 +45,11 @@ def send(tx: Tx) -> Any:
 
 
 def read(cursor: Any) -> PlanContext:
-    version, risks, switches, cycle_at, used, has_waiting = cursor.fetchone()
+    return of(cursor.fetchone())
+
+
+def of(row: Sequence[Any]) -> PlanContext:
+    version, risks, switches, cycle_at, used, has_waiting = row
     return PlanContext(
         policy_version=version,
         risks={name: Risk(risk) for name, risk in _object(risks).items()},

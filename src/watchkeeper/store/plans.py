@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from watchkeeper.core.ids import AccountId, IntentId, PlanId, TenantId
+from watchkeeper.core.ids import PlanId, TenantId
 from watchkeeper.core.plans import Intent, IntentState, Plan, PlanStatus, Step, StepStatus
 from watchkeeper.core.time import Instant
 from watchkeeper.store.json import encode, loads
 from watchkeeper.store.statement import Statement, same
-from watchkeeper.store.transaction import Row, Session, Tx
+from watchkeeper.store.transaction import Session, Tx
 
 WOKEN_MAX = 1_000
 OPEN_MAX = 10_000
@@ -21,7 +21,7 @@ _STEP = Step._fields
 _INTENT = Intent._fields
 _STEP_ARRAY = ", ".join("s.data::text" if name == "data" else f"s.{name}" for name in _STEP)
 _OPEN = "i.state in ('PENDING_APPROVAL', 'APPROVED', 'EXECUTING')"
-_PARTS = Statement(
+PARTS = Statement(
     f"""(select json_agg(json_build_array({_STEP_ARRAY}) order by s.position)
         from plan_steps s where s.tenant_id = p.tenant_id and s.plan_id = p.plan_id)::text,
     (select json_agg(json_build_array({", ".join(f"i.{name}" for name in _INTENT)}))
@@ -36,11 +36,11 @@ _PARTS = Statement(
 )
 _LOAD = Statement(
     # Bounds and order leave the planner no index but the key, however small it found the table.
-    f"""select {_PLAN}, {_PARTS.postgresql}
+    f"""select {_PLAN}, {PARTS.postgresql}
     from jsonb_array_elements_text(%s::jsonb) v (k), lateral (
         select * from plans where tenant_id = %s
         and plan_id >= v.k::uuid and plan_id <= v.k::uuid order by plan_id limit 1) p""",
-    f"""select {_PLAN}, {_PARTS.sqlite} from plans p
+    f"""select {_PLAN}, {PARTS.sqlite} from plans p
     where plan_id in (select value from json_each(?)) and tenant_id = ?""",
 )
 _INSERT = same(
@@ -102,23 +102,42 @@ _INSERT_STEPS = same(
     " dependencies, data, status) values (%s, %s, %s, %s, %s, %s, %s, %s, 'PENDING')"
 )
 _DELETE_STEPS = same("delete from plan_steps where tenant_id = %s and plan_id = %s")
-_DUE = same(
-    "select plan_id from plans where tenant_id = %s and {} and due_at is not null"
-    " and due_at <= %s order by due_at limit %s"
-)
 _NEW = "status in ('DRAFT', 'APPROVED')"
 _MOVING = "status not in ('DRAFT', 'APPROVED')"
-_NEXT_DUE = same(
-    f"select min(at) from (select (select min(due_at) from plans where tenant_id = %s and {_NEW}"
-    " and due_at is not null) as at union all"
-    f" select (select min(due_at) from plans where tenant_id = %s and {_MOVING}"
-    " and due_at is not null)) d"
+_DUE = {
+    is_new: " from plans where tenant_id = %s and "
+    + (_NEW if is_new else _MOVING)
+    + " and due_at is not null and due_at <= %s order by due_at limit %s"
+    for is_new in (True, False)
+}
+_LOAD_DUE = {
+    is_new: Statement(
+        f"select {_PLAN}, {PARTS.postgresql} from (select *{due}) p",
+        f"select {_PLAN}, {PARTS.sqlite} from (select *{due.replace('%s', '?')}) p",
+    )
+    for is_new, due in _DUE.items()
+}
+_NEXT_DUE = Statement(
+    *(
+        "select min(at) from ("
+        + " union all ".join(
+            f"select (select due_at from plans where tenant_id = {mark} and {which} and due_at"
+            f" is not null and {but} order by due_at limit 1) as at"
+            for which in (_NEW, _MOVING)
+        )
+        + ") d"
+        for mark, but in (
+            ("%s", "plan_id <> all (%s::uuid[])"),
+            ("?", "plan_id not in (select value from json_each(?))"),
+        )
+    )
 )
 _ACTIVE_OF = Statement(
     """select p.account_id, p.plan_type, p.plan_id
     from jsonb_to_recordset(%s::jsonb) as v (a text, t text), lateral (
         select account_id, plan_type, plan_id from plans where tenant_id = %s
-        and account_id = v.a and plan_type = v.t and status = 'ACTIVE' limit 1) p""",
+        and account_id >= v.a and account_id <= v.a and plan_type >= v.t and plan_type <= v.t
+        and status = 'ACTIVE' order by account_id, plan_type limit 1) p""",
     """select p.account_id, p.plan_type, p.plan_id from json_each(?) v
     join plans p on p.tenant_id = ? and p.account_id = v.value ->> 'a'
         and p.plan_type = v.value ->> 't' and p.status = 'ACTIVE'""",
@@ -163,7 +182,7 @@ def send_load(tx: Tx, plan_ids: Iterable[str]) -> Any:
 
 
 def loaded(cursor: Any) -> dict[PlanId, Loaded]:
-    return {found.plan.plan_id: found for found in map(_loaded, cursor.fetchall())}
+    return {found.plan.plan_id: found for found in map(read_row, cursor.fetchall())}
 
 
 def load(tx: Tx, plan_ids: Iterable[str]) -> dict[PlanId, Loaded]:
@@ -228,20 +247,54 @@ def save_steps(tx: Tx, steps: Sequence[tuple[PlanId, Step]]) -> None:
 
 def due(tx: Tx, *, is_new: bool, limit: int) -> list[PlanId]:
     """Plans that are to be looked at, those that have waited longest first."""
-    sql = _DUE.postgresql.format(_NEW if is_new else _MOVING)
-    return [PlanId(row[0]) for row in tx.rows(same(sql), (tx.tenant_id, tx.now, limit))]
+    sql = same("select plan_id" + _DUE[is_new])
+    return [PlanId(row[0]) for row in tx.rows(sql, (tx.tenant_id, tx.now, limit))]
+
+
+def load_due(tx: Tx, limit: int) -> tuple[list[Loaded], list[Loaded]]:
+    """The first of them, whole: those that wait for their gate, and the others."""
+    sent = [tx.send(_LOAD_DUE[is_new], (tx.tenant_id, tx.now, limit)) for is_new in (True, False)]
+    new, moving = [[read_row(row) for row in cursor.fetchall()] for cursor in sent]
+    return sorted(new, key=_waits_since), sorted(moving, key=_waits_since)
+
+
+def _waits_since(found: Loaded) -> Instant:
+    assert found.plan.due_at is not None
+    return found.plan.due_at
+
+
+def send_next_due(tx: Tx, but: Iterable[str] = ()) -> Any:
+    """Ask when the first plan is due, some aside. One row with the time, or with null."""
+    ids = sorted(but)
+    others = "{" + ",".join(ids) + "}" if tx.engine == "postgresql" else encode(ids)
+    return tx.send(_NEXT_DUE, (tx.tenant_id, others) * 2)
 
 
 def next_due(tx: Tx) -> Instant | None:
-    [(at,)] = tx.rows(_NEXT_DUE, (tx.tenant_id, tx.tenant_id))
+    return read_next_due(send_next_due(tx))
+
+
+def read_next_due(cursor: Any) -> Instant | None:
+    (at,) = cursor.fetchone()
     return None if at is None else Instant(at)
 
 
-def active_of(tx: Tx, pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], PlanId]:
-    """The active plan of each account and plan type that has one."""
+Pair: TypeAlias = tuple[str, str]
+"""An account and a plan type."""
+
+
+def send_active_of(tx: Tx, pairs: Iterable[Pair]) -> Any:
     asked = encode([{"a": account_id, "t": kind} for account_id, kind in sorted(set(pairs))])
-    rows = tx.rows(_ACTIVE_OF, (asked, tx.tenant_id))
-    return {(row[0], row[1]): PlanId(row[2]) for row in rows}
+    return tx.send(_ACTIVE_OF, (asked, tx.tenant_id))
+
+
+def active_of(tx: Tx, pairs: Iterable[Pair]) -> dict[Pair, PlanId]:
+    """The active plan of each account and plan type that has one."""
+    return read_active_of(send_active_of(tx, pairs))
+
+
+def read_active_of(cursor: Any) -> dict[Pair, PlanId]:
+    return {(row[0], row[1]): PlanId(row[2]) for row in cursor.fetchall()}
 
 
 def wake(tx: Tx, pairs: Iterable[tuple[str, str]]) -> None:
@@ -286,12 +339,12 @@ def page(tx: Tx, filters: Mapping[str, str], *, before: str | None, limit: int) 
     if before is not None:
         clauses += " and plan_id < %s"
         parameters.append(before)
-    parts = _PARTS.postgresql if tx.engine == "postgresql" else _PARTS.sqlite
+    parts = PARTS.postgresql if tx.engine == "postgresql" else PARTS.sqlite
     sql = (
         f"select {_PLAN}, {parts} from (select * from plans where tenant_id = %s{clauses}"
         " order by plan_id desc limit %s) p order by plan_id desc"
     )
-    return [_loaded(row) for row in tx.rows(same(sql), (*parameters, limit))]
+    return [read_row(row) for row in tx.rows(same(sql), (*parameters, limit))]
 
 
 def _insert_steps(tx: Tx, plan_id: PlanId, steps: Sequence[Step]) -> None:
@@ -311,20 +364,22 @@ def _insert_steps(tx: Tx, plan_id: PlanId, steps: Sequence[Step]) -> None:
     tx.run_many(_INSERT_STEPS, rows)
 
 
-def _loaded(row: Row) -> Loaded:
+def read_row(row: Sequence[Any]) -> Loaded:
+    """A plan's columns, its steps and its intents; those may be text or read already."""
     *told, steps, intents = row
-    plan = Plan._make(told)
-    plan = plan._replace(
-        status=PlanStatus(plan.status), approved_by_person=bool(plan.approved_by_person)
-    )
-    return Loaded(
-        plan,
-        tuple(_step(one) for one in loads(steps or "[]")),
-        tuple(_intent(one) for one in loads(intents or "[]")),
-    )
+    told[_AT_STATUS] = PlanStatus(told[_AT_STATUS])
+    told[_AT_PERSON] = bool(told[_AT_PERSON])
+    steps = loads(steps) if isinstance(steps, str) else steps or ()
+    intents = loads(intents) if isinstance(intents, str) else intents or ()
+    return Loaded(Plan._make(told), tuple(map(_step, steps)), tuple(map(_intent, intents)))
 
 
+_AT_STATUS = Plan._fields.index("status")
+_AT_PERSON = Plan._fields.index("approved_by_person")
 _STATUS = {str(status): status for status in StepStatus}
+_STATE_OF = {str(state): state for state in IntentState}
+_AT_STATE = Intent._fields.index("state")
+_AT_LATE = Intent._fields.index("is_late")
 
 
 def _step(told: list[Any]) -> Step:
@@ -336,10 +391,6 @@ def _step(told: list[Any]) -> Step:
 
 
 def _intent(told: list[Any]) -> Intent:
-    intent = Intent._make(told)
-    return intent._replace(
-        intent_id=IntentId(intent.intent_id),
-        account_id=AccountId(intent.account_id),
-        state=IntentState(intent.state),
-        is_late=bool(intent.is_late),
-    )
+    told[_AT_STATE] = _STATE_OF[told[_AT_STATE]]
+    told[_AT_LATE] = bool(told[_AT_LATE])
+    return Intent._make(told)

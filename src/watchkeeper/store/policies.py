@@ -10,8 +10,9 @@ import threading
 from dataclasses import dataclass
 
 from watchkeeper.core.canonical import canonical_json
+from watchkeeper.core.delivery import DeliveryRule
 from watchkeeper.core.ids import TenantId
-from watchkeeper.core.policy import Policy, TenantRules, rules_for
+from watchkeeper.core.policy import Policy, TenantRules, delivery_for, rules_for
 from watchkeeper.core.policy_parse import (
     first_meaning,
     shipped_meaning,
@@ -28,6 +29,7 @@ from watchkeeper.store.transaction import Session, Tx
 VERSIONS_KEPT_MAX = 64
 TENANTS_KEPT_MAX = 10_000
 VERSIONS_END = 2**31 - 1
+TOPICS_KEPT_MAX = 1_000
 
 _CURRENT = same("select coalesce(max(version), 0) from policies")
 _TIER = same("select tier from tenants where tenant_id = %s")
@@ -73,6 +75,7 @@ class PolicyBook:
         self._policies = {0: shipped_policy()}
         self._guesses: dict[TenantId, Guess] = {}
         self._lock = threading.Lock()
+        self._delivery: tuple[Policy, dict[str, DeliveryRule]] = (self._policies[0], {})
         self.has_looked = False
         """Whether this process has asked which version is in force."""
 
@@ -102,6 +105,18 @@ class PolicyBook:
         """The newest version this process has read: for what need not be exact."""
         with self._lock:
             return self._policies[max(self._policies)]
+
+    def delivery(self, topic: str) -> DeliveryRule:
+        """The rule of a topic by that version: asked for with every message."""
+        policy = self.latest()
+        of, rules = self._delivery
+        if of is not policy or len(rules) > TOPICS_KEPT_MAX:
+            rules = {}
+            self._delivery = (policy, rules)
+        found = rules.get(topic)
+        if found is None:
+            found = rules[topic] = delivery_for(policy, topic)
+        return found
 
     def guess(self, tx: Tx) -> Guess:
         return self._guesses.get(tx.tenant_id) or self.exact(tx)

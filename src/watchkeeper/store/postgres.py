@@ -12,6 +12,8 @@ CONNECT_TIMEOUT_SECONDS = 10
 STATEMENT_TIMEOUT_MS = 60_000
 LOCK_TIMEOUT_MS = 30_000
 IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000
+PREPARED_MAX = 400
+"""Statements that a connection keeps prepared: more than there are."""
 
 NOW_SQL = (
     "coalesce((select now_at from clock),"
@@ -20,6 +22,10 @@ NOW_SQL = (
 """The shared clock, in microseconds. Written out where it is used: a function costs more."""
 
 OPEN_SQL = "select set_config('role', %s, true), set_config('app.tenant_id', %s, true), " + NOW_SQL
+
+_PLANNED_ANEW = ", set_config('plan_cache_mode', 'force_custom_plan', true)"
+_OPEN_APP_SQL = OPEN_SQL + _PLANNED_ANEW
+"""Outside of batches statements may scan, so each is planned for what the tables are by now."""
 
 _BY_INDEX = (
     ", set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)"
@@ -39,7 +45,7 @@ _BATCH_SQL = (
 )
 """The same for a batch, which walks through indexes too, and is told the time by what it reads."""
 
-_BATCH_APP_SQL = _BATCH_SQL + _IN_ORDER
+_BATCH_APP_SQL = _BATCH_SQL + _IN_ORDER + _PLANNED_ONCE
 """A tenant's batch takes the index that has the order it asks for: a lookup that names the order
 of its key finds by that key, whatever the planner last saw of the table."""
 
@@ -51,7 +57,7 @@ RETRIED = frozenset({"40001", "40P01"})
 
 def open_sql(role: str) -> str:
     """The first statement of a transaction; its third column is the time."""
-    return _OPEN_WORKER_SQL if role == WORKER_ROLE else OPEN_SQL
+    return _OPEN_WORKER_SQL if role == WORKER_ROLE else _OPEN_APP_SQL
 
 
 def batch_sql(role: str) -> str:
@@ -68,6 +74,7 @@ def open_engine(url: URL, pool_size: int) -> Engine:
         max_overflow=0,
         pool_timeout=30,
         pool_recycle=1800,
+        pool_use_lifo=True,  # few connections stay warm, with what they have prepared
         connect_args={
             "connect_timeout": CONNECT_TIMEOUT_SECONDS,
             "options": f"-c statement_timeout={STATEMENT_TIMEOUT_MS}"
@@ -87,6 +94,7 @@ def _configure(driver: Any, _record: object) -> None:
     for name in ("uuid", "json"):  # as the text that was written, never as an object
         driver.adapters.register_loader(name, TextLoader)
     driver.prepare_threshold = 2
+    driver.prepared_max = PREPARED_MAX
 
 
 def sqlstate_of(error: BaseException) -> str | None:
