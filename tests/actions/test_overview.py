@@ -36,7 +36,7 @@ def ask(admission: Admission, *accounts: str) -> None:
     fire_triggers(admission, ACME, parse_triggers(fired))
 
 
-def look(db: Database, window: Window = Window.DAY) -> Overview:
+def look(db: Database, window: Window | None = Window.DAY) -> Overview:
     return show_overview(db, Populations(db), ACME, window)
 
 
@@ -57,6 +57,15 @@ def test_entries_beyond_the_bound_are_left_out_and_it_is_said_since_when(
     assert (found.total("ALLOW"), found.until_at) == (3, at)
     count_ledger(db, ACME)
     assert (look(db).verdicts.total("ALLOW"), look(db).verdicts.until_at) == (4, None)
+
+
+def test_who_began_today_is_looked_at_by_the_minute(
+    db: Database, clock: Clock, admission: Admission
+) -> None:
+    assert look(db, None).verdicts.window is Window.HOUR
+    clock.advance(hours=4)
+    ask(admission, "a")
+    assert look(db, None).verdicts.window is Window.DAY
 
 
 def test_minutes_reach_back_as_far_as_the_bound(

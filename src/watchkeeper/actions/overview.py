@@ -29,6 +29,7 @@ from watchkeeper.store import (
     outbox_backlog,
     overview,
     seals,
+    tallies,
     tally_series,
 )
 from watchkeeper.store.database import Database
@@ -53,9 +54,14 @@ class Window(StrEnum):
 _BUCKETS = {Window.HOUR: (MINUTE, 60), Window.DAY: (HOUR, 24), Window.WEEK: (HOUR, 168)}
 
 
-def window_of(name: str | None) -> Window:
+YOUNG_US = 3 * HOUR
+"""A tenant that began so recently is looked at by the minute, unless somebody asks otherwise."""
+
+
+def window_of(name: str | None) -> Window | None:
+    """None: nobody asked for one."""
     if name is None:
-        return Window.DAY
+        return None
     try:
         return Window(name)
     except ValueError:
@@ -135,13 +141,13 @@ class Overview:
 
 
 def show_overview(
-    db: Database, populations: Populations, tenant_id: TenantId, window: Window = Window.DAY
+    db: Database, populations: Populations, tenant_id: TenantId, window: Window | None = None
 ) -> Overview:
     with db.read_system() as system:
         topics = outbox_backlog.due_topics(system)
     with db.read(tenant_id) as tx:
         tail = tally_series.tail(tx)
-        verdicts = _verdicts(tx, window, tail)
+        verdicts = _verdicts(tx, window or _fitting(tx), tail)
         budgets = budgets_in(tx, db.policies.exact(tx).rules, day_of(tx.now), tail)
         backlog = outbox_backlog.backlog(tx, topics)
         return Overview(
@@ -154,6 +160,11 @@ def show_overview(
             needs=tuple(_needs(tx, budgets, backlog))[:NEEDS_MAX],
             is_new=not verdicts.counts and not accounts.page(tx, "", 1),
         )
+
+
+def _fitting(tx: ReadTx) -> Window:
+    began = tallies.first_at(tx)
+    return Window.DAY if began is None or tx.now - began > YOUNG_US else Window.HOUR
 
 
 def _verdicts(tx: ReadTx, window: Window, tail: Tail) -> Verdicts:

@@ -43,7 +43,7 @@ def get_overview(page: Shown) -> Response:
     return page.show(
         "overview.html",
         found=found,
-        window=window,
+        window=found.verdicts.window,
         windows=_WINDOWS,
         sentence=_sentence(found.verdicts),
         results=_drawn_results(found.verdicts),
