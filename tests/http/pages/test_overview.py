@@ -78,7 +78,7 @@ def test_a_window_ends_where_it_says(door: Door, visitor: Visitor) -> None:
     assert "1 trigger asked for a run: 1 allowed" in visitor.get("/?window=1h")
     assert "2 triggers asked" in visitor.get("/?window=24h")
     door.clock.advance(days=1)
-    assert "Nothing asked for a run in the last hour." in visitor.get("/")
+    assert "Nothing asked for a run in the last 24 hours." in visitor.get("/")
     assert "2 triggers asked" in visitor.get("/?window=7d")
 
 
