@@ -143,8 +143,31 @@ def test_the_picture_is_drawn_on_a_terminal(db: Database) -> None:
     terminal = Console(file=screen, force_terminal=True, width=140, height=50)
     show(Tally(db), threading.Event(), terminal, address="http://127.0.0.1:8484", seconds_max=0.5)
     drawn = screen.getvalue()
-    for words in ("northwind", "held back", "http://127.0.0.1:8484", "Ctrl-C"):
+    asked = "plans and actions wait for a person's answer"
+    for words in (
+        "northwind",
+        "held back",
+        "dashboard: ",
+        "http://127.0.0.1:8484",
+        asked,
+        "Ctrl-C",
+    ):
         assert words in drawn
+
+
+def test_what_waits_for_a_person_is_counted(place: Place) -> None:
+    app = App(place.url, migrate=False)
+    try:
+        set_the_stage(app.db)
+        tally = Tally(app.db)
+        app.plans.create("acme", "acct-1", "RENEWAL_DEFENSE", ["PREP_RENEWAL_BRIEF"])
+        approved = app.plans.create("initech", "acct-1", "RENEWAL_DEFENSE", ["PREP_RENEWAL_BRIEF"])
+        app.plans.approve(approved.plan_id, by="ann")
+        app.drain()
+        tally.count_asked()
+        assert tally.asked_of_people == 2
+    finally:
+        app.close()
 
 
 def test_the_command_plays_verifies_and_leaves_nothing(tmp_path: Path) -> None:
@@ -158,6 +181,7 @@ def test_the_command_plays_verifies_and_leaves_nothing(tmp_path: Path) -> None:
 
 def test_it_ends_cleanly_on_a_signal(tmp_path: Path) -> None:
     with started("dev", "--demo", "--port", "0", folder=tmp_path) as dev:
+        dev.wait_for("you are logged in")
         dev.wait_for("held back")
         dev.tell()
         assert dev.end() == 0, dev.errors

@@ -6,7 +6,6 @@ one pull tries after a while, and it closes again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -101,8 +100,8 @@ class Rounds:
         at = self._scene.at
         if self._changes.is_due(at) and self._random.random() < 4 * self._scene.pace:
             self._change()
-        if self._looks.is_due(at) and self._random.random() < 4 * self._scene.pace:
-            self._look()
+        if self._looks.is_due(at):
+            self._look_around(at)
 
     def _say_first(self) -> None:
         """The postures that accounts begin with, one of each tenant at a time."""
@@ -112,21 +111,28 @@ class Rounds:
                 self._say(member, number, POSTURES[number])
 
     def _change(self) -> None:
-        member = self._member(CAST)
-        self._say(member, self._random.randrange(len(POSTURES)), self._random.choice(POSTURES))
+        self._say(
+            self._random.choice(CAST),
+            self._random.randrange(len(POSTURES)),
+            self._random.choice(POSTURES),
+        )
 
     def _say(self, member: Member, number: int, posture: str) -> None:
         self._app.account(member.tenant_id, account_name(number), posture=posture)
 
-    def _look(self) -> None:
+    def _look_around(self, at: float) -> None:
+        """Somebody always tries whether the help desk is back; else one looks here and there."""
+        down = next((member for member in CAST if is_down(member.tenant_id, at)), None)
+        if down is not None:
+            self._look(down, "helpdesk")
+        elif self._random.random() < 4 * self._scene.pace:
+            name = self._random.choice(("crm", "mailbox", "helpdesk"))
+            self._look(self._random.choice(CAST), name)
+
+    def _look(self, member: Member, name: str) -> None:
         """By hand, and deep; what is refused is refused, and in the ledger."""
-        member = self._member(CAST)
-        name = self._random.choice(("crm", "mailbox", "helpdesk"))
         number = self._random.randrange(len(POSTURES))
         unique = f"{self._random.getrandbits(64):016x}"
         self._app.pull(
             member.tenant_id, account_name(number), name, "DEEP", pull_job_id=f"look-{unique}"
         )
-
-    def _member(self, among: Sequence[Member]) -> Member:
-        return self._random.choice(among)

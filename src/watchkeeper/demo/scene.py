@@ -16,8 +16,6 @@ WHISPER = 0.02
 ENTRIES_MAX = 400_000
 """Entries in the ledgers of the demo's tenants from which on it whispers: some 600 MB."""
 
-ASYNC_STEP_SECONDS = 0.25
-
 
 class Scene:
     """The play's own clock, in seconds from its start; it moves only when the play moves it.
@@ -51,9 +49,8 @@ class Scene:
             self._stop.wait(seconds)
 
     async def pause_async(self, seconds: float) -> None:
-        while self._patient and seconds > 0 and not self.is_over:
-            await asyncio.sleep(min(seconds, ASYNC_STEP_SECONDS))
-            seconds -= ASYNC_STEP_SECONDS
+        if self._patient:
+            await asyncio.to_thread(self.pause, seconds)
 
 
 class Every:
