@@ -105,7 +105,7 @@ function isTyped(region) {
 // Rows that carry a key are known by it: others may have come above them.
 function placeOf(one, place) {
   const row = one.closest("[data-key]");
-  return row ? row.dataset.key : place;
+  return row ? `${row.dataset.key} ${[...row.querySelectorAll("details")].indexOf(one)}` : place;
 }
 
 // Whoever was on a link or a button of a region, or had opened a part of it, still is and has.
