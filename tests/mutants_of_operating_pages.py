@@ -17,8 +17,8 @@ OPERATING_PAGES = [
     ),
     (
         "store/plan_board.py",
-        "return [found[plan_id] for plan_id in wanted]",
-        "return list(found.values())[:1]",
+        "shown = [found[plan_id] for plan_id in wanted]",
+        "shown = list(found.values())[:1]",
         f"{PAGES}/test_plans.py::test_long_lists_come_in_pages_and_counts_stop_honestly[sqlite]",
     ),
     (
@@ -41,14 +41,14 @@ OPERATING_PAGES = [
     ),
     (
         "store/kill_effects.py",
-        "x where at >= %s and {_OF}",
-        "x where at >= 0 * %s and {_OF}",
+        "one == kind and at >= since for one",
+        "one == kind for one",
         f"{PAGES}/test_kill_switches.py::test_only_what_was_refused_since_counts",
     ),
     (
         "store/kill_effects.py",
-        "    found += _read(tx, kind, place + 1, end, since)\n",
-        "",
+        "int(count) + _since(tail.refused, kind, since)",
+        "int(count)",
         f"{PAGES}/test_kill_switches.py::test_only_what_was_refused_since_counts",
     ),
     (

@@ -10,7 +10,7 @@ from watchkeeper.core.ids import TenantId
 from watchkeeper.core.plans import ENDED, Intent, Plan, PlanStatus, Step
 from watchkeeper.store import action_types, plan_board, plans
 from watchkeeper.store.database import Database
-from watchkeeper.store.plan_board import COUNTED_MAX, SCANNED_MAX
+from watchkeeper.store.plan_board import COUNTED_MAX, SCANNED_MAX, Paged
 from watchkeeper.store.plans import Loaded
 from watchkeeper.store.transaction import Tx
 
@@ -54,12 +54,7 @@ def show_board(db: Database, tenant_id: TenantId, filters: Mapping[str, str]) ->
         return Board(
             waiting=_waiting(tx, rules.risks),
             waiting_count=plan_board.count_waiting(tx),
-            plans={
-                status: plan_board.page(
-                    tx, {**filters, "status": status.value}, before=None, limit=COLUMN_MAX
-                )
-                for status in PlanStatus
-            },
+            plans=plan_board.newest(tx, filters, COLUMN_MAX),
             counts=plan_board.count(tx, filters),
             types=tuple(sorted(rules.types)),
         )
@@ -67,7 +62,7 @@ def show_board(db: Database, tenant_id: TenantId, filters: Mapping[str, str]) ->
 
 def list_board(
     db: Database, tenant_id: TenantId, filters: Mapping[str, str], *, before: str | None, limit: int
-) -> list[Loaded]:
+) -> Paged:
     """Plans of one status or of all, the newest first."""
     with db.read(tenant_id) as tx:
         return plan_board.page(tx, filters, before=before, limit=limit)

@@ -12,7 +12,7 @@ from watchkeeper.store.database import Database
 from watchkeeper.store.kill_effects import Refused
 from watchkeeper.store.kill_switches import KillSwitch
 
-SWITCHES_MAX = 100
+SWITCHES_MAX = 10
 """Switches whose effect is counted; who has thrown more has other worries."""
 RECENT_MAX = 20
 LOOKED_MAX = 2_000
@@ -40,7 +40,8 @@ def show_kill_switches(db: Database, tenant_id: TenantId) -> Switches:
         start = max(0, newest[0].seq - LOOKED_MAX) if newest else 0
         wanted = {"reason": Reason.KILL_SWITCH.value}
         recent = ledger.after(tx, start, LOOKED_MAX, wanted)[-RECENT_MAX:]
-        counts = [kill_effects.refused(tx, one.set_at) for one in found[:SWITCHES_MAX]]
+        tail = kill_effects.tail(tx)
+        counts = [kill_effects.refused(tx, tail, one.set_at) for one in found[:SWITCHES_MAX]]
     padded = [*counts, *[None] * (len(found) - len(counts))]
     shown = tuple(InForce(one, count) for one, count in zip(found, padded, strict=True))
     return Switches(shown, tuple(reversed(recent)))

@@ -6,6 +6,7 @@ switch was thrown, at most SCANNED_MAX entries are read.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from watchkeeper.core.admission import Reason
@@ -15,20 +16,20 @@ from watchkeeper.store import tallies
 from watchkeeper.store.statement import same
 from watchkeeper.store.transaction import Tx
 
-SCANNED_MAX = 20_000
+SCANNED_MAX = 10_000
 
-_OF = f"kind = %s and reason = '{Reason.KILL_SWITCH.value}'"
+_OF = f"reason = '{Reason.KILL_SWITCH.value}'"
 _HOURS = same(
     "select coalesce(cast(sum(entries) as bigint), 0) from tallies"
-    f" where tenant_id = %s and hour > %s and {_OF}"
+    f" where tenant_id = %s and hour > %s and kind = %s and {_OF}"
 )
 _CUT = same(
     "select coalesce(cast(sum(entries) as bigint), 0), min(first_seq), max(last_seq), min(first_at)"
-    f" from tallies where tenant_id = %s and hour = %s and {_OF}"
+    f" from tallies where tenant_id = %s and hour = %s and kind = %s and {_OF}"
 )
 _ENTRIES = same(
-    "select count(*) from (select kind, reason, at from ledger where tenant_id = %s"
-    f" and seq >= %s and seq <= %s order by seq limit {SCANNED_MAX}) x where at >= %s and {_OF}"
+    "select kind, at from (select kind, reason, at from ledger where tenant_id = %s"
+    f" and seq >= %s and seq <= %s order by seq limit %s) x where {_OF}"
 )
 _LAST = same("select seq from ledger where tenant_id = %s order by seq desc limit 1")
 
@@ -41,29 +42,43 @@ class Refused(NamedTuple):
     is_more: bool
 
 
-def refused(tx: Tx, since: Instant) -> Refused:
-    """Triggers and pulls of the tenant that any kill switch has refused."""
-    last = tx.rows(_LAST, (tx.tenant_id,))
+class Tail(NamedTuple):
+    """What was refused behind the place up to which the ledger is counted."""
+
+    refused: list[tuple[str, Instant]]
+    is_more: bool
+
+
+def tail(tx: Tx) -> Tail:
+    place, last = tallies.place(tx), tx.rows(_LAST, (tx.tenant_id,))
     end = int(last[0][0]) if last else 0
-    verdicts, more = _refused(tx, Kind.VERDICT, since, end)
-    pulls, more_pulls = _refused(tx, Kind.PULL_DECIDED, since, end)
-    return Refused(verdicts, pulls, more or more_pulls)
+    return Tail(_read(tx, place + 1, end), is_more=end - place > SCANNED_MAX)
 
 
-def _refused(tx: Tx, kind: Kind, since: Instant, end: int) -> tuple[int, bool]:
-    hour, place = hour_of(since), tallies.place(tx)
+def refused(tx: Tx, tail: Tail, since: Instant) -> Refused:
+    """Triggers and pulls of the tenant that any kill switch has refused."""
+    verdicts, more = _refused(tx, Kind.VERDICT, tail, since)
+    pulls, more_pulls = _refused(tx, Kind.PULL_DECIDED, tail, since)
+    return Refused(verdicts, pulls, tail.is_more or more or more_pulls)
+
+
+def _refused(tx: Tx, kind: Kind, tail: Tail, since: Instant) -> tuple[int, bool]:
+    hour = hour_of(since)
     [(count,)] = tx.rows(_HOURS, (tx.tenant_id, hour, kind.value))
-    [(entries, first, final, first_at)] = tx.rows(_CUT, (tx.tenant_id, hour, kind.value))
-    found, is_more = int(count), False
-    if entries and first_at >= since:
-        found += int(entries)
-    elif entries:
-        found += _read(tx, kind, first, final, since)
-        is_more = final - first >= SCANNED_MAX
-    found += _read(tx, kind, place + 1, end, since)
-    return found, is_more or end - place > SCANNED_MAX
+    [(entries, first, last, first_at)] = tx.rows(_CUT, (tx.tenant_id, hour, kind.value))
+    found = int(count) + _since(tail.refused, kind, since)
+    if not entries:
+        return found, False
+    if first_at >= since:
+        return found + int(entries), False
+    again = _since(_read(tx, first, last), kind, since)
+    return found + again, last - first >= SCANNED_MAX
 
 
-def _read(tx: Tx, kind: Kind, first: int, last: int, since: Instant) -> int:
-    [(count,)] = tx.rows(_ENTRIES, (tx.tenant_id, first, last, since, kind.value))
-    return int(count)
+def _since(refused: Sequence[tuple[str, Instant]], kind: Kind, since: Instant) -> int:
+    return sum(one == kind and at >= since for one, at in refused)
+
+
+def _read(tx: Tx, first: int, last: int) -> list[tuple[str, Instant]]:
+    rows = tx.rows(_ENTRIES, (tx.tenant_id, first, last, SCANNED_MAX))
+    return [(kind, Instant(at)) for kind, at in rows]

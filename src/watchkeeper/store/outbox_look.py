@@ -24,7 +24,7 @@ from watchkeeper.store.statement import same
 from watchkeeper.store.transaction import Session, Tx
 
 SCANNED_MAX = 5_000
-COUNTED_MAX = 10_000
+COUNTED_MAX = 5_000
 NEXT_MAX = 20
 NEXT_SCANNED_MAX = 1_000
 
@@ -163,8 +163,9 @@ _STATE = (
     " else status end"
 )
 _LIVE = same(
-    f"select namespace, topic, {_STATE}, count(*) from (select * from outbox where tenant_id = %s"
-    " order by id desc limit %s) x where done_at is null group by 1, 2, 3"
+    f"select namespace, topic, {_STATE}, count(*) from (select namespace, topic, status,"
+    " last_error, is_due, done_at from outbox where tenant_id = %s order by id desc limit %s) x"
+    " where done_at is null group by 1, 2, 3"
 )
 _DEAD = same(
     "select namespace, topic, 'dead', count(*) from (select namespace, topic from outbox"

@@ -122,6 +122,24 @@ def test_long_lists_come_in_pages_and_counts_stop_honestly(
     assert sorted(seen) == list(range(5))
 
 
+def test_a_type_is_looked_for_a_stretch_at_a_time(
+    door: Door, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    oldest = draft(door, account_id="first", objective="the oldest")
+    for n in range(5):
+        draft(door, account_id=f"a-{n}")
+    door.place.execute(
+        f"update plans set plan_type = 'OTHER' where tenant_id = 'acme' and plan_id <> '{oldest}'"
+    )
+    monkeypatch.setattr(plan_board, "SCANNED_MAX", 3)
+    here = "/plans?status=DRAFT&type=RENEWAL_DEFENSE"
+    html = visitor.get(here)
+    assert "None among the" in html
+    cursor = html.split("cursor=")[1].split('"')[0]
+    html = visitor.get(f"{here}&cursor={cursor}")
+    assert "the oldest" in html
+
+
 @pytest.mark.parametrize(
     ("query", "named"),
     [

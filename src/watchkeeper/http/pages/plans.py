@@ -62,18 +62,18 @@ def _listed(page: Page, status: PlanStatus, filters: dict[str, str]) -> Response
     found = show_board.list_board(
         page.server.db, page.tenant, given, before=before, limit=LISTED_MAX
     )
-    more = cursor_of("plans", found[-1].plan.plan_id) if len(found) == LISTED_MAX else None
     same = {"account": filters.get("account_id"), "type": _type(filters)}
     return page.show(
         "plans_listed.html",
         wanted=status.value,
         statuses=[one.value for one in PlanStatus],
-        plans=_plans(page, found),
+        plans=_plans(page, found.plans),
+        is_cut=found.is_cut,
         filters=filters,
         scanned_max=SCANNED_MAX,
         here=asked.address("/plans", status=status.value, **same),
         board=asked.address("/plans", **same),
-        more=more,
+        more=None if found.next is None else cursor_of("plans", found.next),
     )
 
 
