@@ -68,18 +68,36 @@ def test_who_began_today_is_looked_at_by_the_minute(
     assert look(db, None).verdicts.window is Window.DAY
 
 
-def test_minutes_reach_back_as_far_as_the_bound(
-    db: Database, clock: Clock, admission: Admission, monkeypatch: pytest.MonkeyPatch
+def test_verdicts_are_counted_by_the_minute(
+    db: Database, clock: Clock, admission: Admission
 ) -> None:
     for name in ("a", "b", "c"):
         ask(admission, name)
         clock.advance(minutes=1)
+    found = look(db, Window.HOUR).verdicts
+    assert (found.total("ALLOW"), found.is_estimate) == (3, False)
+    assert [n for n, count in enumerate(found.series("ALLOW")) if count] == [56, 57, 58]
+
+
+def test_too_many_to_count_are_estimated_from_stretches_of_the_window(
+    db: Database, clock: Clock, admission: Admission, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What lies before the window is found by halves and left out."""
+    ask(admission, *(f"old-{n}" for n in range(90)))
+    clock.advance(hours=2)
+    for minute in range(6):
+        ask(admission, *(f"{minute}-{n}" for n in range(20)))
+        clock.advance(minutes=1)
+    monkeypatch.setattr(tally_series, "ENTRIES_MAX", 40)
+    monkeypatch.setattr(tally_series, "STRETCH", 5)
     whole = look(db, Window.HOUR).verdicts
-    assert (whole.total("ALLOW"), whole.since_at) == (3, None)
-    assert [n for n, count in enumerate(whole.series("ALLOW")) if count] == [56, 57, 58]
-    monkeypatch.setattr(tally_series, "ENTRIES_MAX", 1)
-    cut = look(db, Window.HOUR).verdicts
-    assert (cut.total("ALLOW"), cut.since_at) == (1, clock.at - 2 * MINUTE)
+    assert whole.is_estimate
+    assert 90 <= whole.total("ALLOW") <= 150
+    drawn = [n for n, count in enumerate(whole.series("ALLOW")) if count]
+    assert drawn[0] == 53
+    assert drawn[-1] >= 58
+    clock.advance(hours=2)
+    assert look(db, Window.HOUR).verdicts.total("ALLOW") == 0
 
 
 def test_a_long_backlog_is_counted_up_to_a_bound_and_its_oldest_is_seen(

@@ -77,8 +77,8 @@ class Verdicts:
     starts_at: Instant
     bucket_us: int
     counts: Counter[tuple[int, str, str]]  # (bucket, result, reason)
-    since_at: Instant | None  # entries before this were not looked at
-    until_at: Instant | None  # nor those after this
+    is_estimate: bool  # from a sample: there were too many to count while somebody waits
+    until_at: Instant | None  # entries after this were not counted yet
 
     @property
     def buckets(self) -> int:
@@ -173,10 +173,10 @@ def _verdicts(tx: ReadTx, window: Window, tail: Tail) -> Verdicts:
     first = last - count + 1
     starts_at = Instant(first * width)
     found: Iterable[Counted]
-    since_at, until_at = None, tail.until_at
+    is_estimate, until_at = False, tail.until_at
     if window is Window.HOUR:
         newest = tally_series.minutes(tx, starts_at)
-        found, since_at, until_at = newest.counted, newest.since_at, None
+        found, is_estimate, until_at = newest.counted, newest.is_estimate, None
     else:
         counted = tally_series.hours(tx, Kind.VERDICT, first, last)
         found = (*counted, *(one for one in tail.counted if one.kind == Kind.VERDICT))
@@ -184,7 +184,7 @@ def _verdicts(tx: ReadTx, window: Window, tail: Tail) -> Verdicts:
     for one in found:
         if first <= one.bucket <= last:
             counts[one.bucket - first, one.result, one.reason] += one.entries
-    return Verdicts(window, starts_at, width, counts, since_at, until_at)
+    return Verdicts(window, starts_at, width, counts, is_estimate, until_at)
 
 
 # -- what waits for a person ---------------------------------------------------------------
@@ -209,15 +209,15 @@ def _broken_ledger(tx: ReadTx) -> Iterator[Need]:
 
 def newest_break(tx: ReadTx) -> Break | None:
     """The first of the newest sealed entries that is not what was sealed."""
-    begun = seals.beginning(tx).seq
-    start = max(begun, seals.head(tx).seq - SEALED_LOOKED_AT)
-    before = seals.hash_at(tx, start) if start else seals.beginning(tx).hash
+    begun = seals.beginning(tx)
+    start = max(begun.seq, seals.head(tx).seq - SEALED_LOOKED_AT)
+    before = begun.hash if start == begun.seq else seals.hash_at(tx, start)
     if before is None:
         return None
     sealed = seals.hashes_after(tx, start, SEALED_LOOKED_AT)
     stored = {one.seq: one for one in ledger.as_stored(tx, start, len(sealed))} if sealed else {}
     found = breaks(Place(start, before), sealed, stored)
-    was_pruned = bool(found) and seals.beginning(tx).seq != begun
+    was_pruned = bool(found) and seals.beginning(tx) != begun
     return found[0][0] if found and not was_pruned else None
 
 

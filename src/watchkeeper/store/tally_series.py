@@ -1,7 +1,8 @@
 """Counts over time for who looks: hours from the tallies, and what is not counted there yet.
 
 Whoever looks does not count for others: it reads the entries past the place of the tallies, a
-bounded number of them, and says how far it came. Minutes are read from the newest entries.
+bounded number of them, and says how far it came. Minutes are read from the newest entries; where
+those are too many, from stretches spread evenly over the window, and said to be an estimate.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from watchkeeper.core.ledger import Kind
+from watchkeeper.core.sampling import Answer, Stretch, by_bucket
 from watchkeeper.core.time import HOUR, MINUTE, Instant
 from watchkeeper.store import tallies
 from watchkeeper.store.json import encode
@@ -17,6 +20,8 @@ from watchkeeper.store.transaction import Row, Tx
 
 ENTRIES_MAX = 20_000
 """Entries of the ledger that one look reads."""
+STRETCH = 100
+"""Entries of a sample that lie beside each other: they are read together."""
 
 _COUNTED = (
     "select hour, kind, result, reason, name, cast(sum(entries) as bigint),"
@@ -46,6 +51,15 @@ _MINUTES = same(
     " from ledger where tenant_id = %s and seq > %s and seq <= %s and kind = 'verdict'"
     " and at >= %s group by 1, 2, 3, 4"
 )
+# Each stretch is a walk along the key: bounds alone would have the planner read the whole ledger.
+_SAMPLE = Statement(
+    """select v.seq, l.kind, coalesce(l.result, ''), coalesce(l.reason, ''), count(*), min(l.at)
+    from unnest(%s::bigint[]) v (seq), lateral (select at, kind, result, reason from ledger
+        where tenant_id = %s and seq > v.seq order by seq limit %s) l group by 1, 2, 3, 4""",
+    """select v.value, l.kind, coalesce(l.result, ''), coalesce(l.reason, ''), count(*), min(l.at)
+    from json_each(?) v cross join ledger l on l.tenant_id = ? and l.seq > v.value
+        and l.seq <= v.value + ? group by 1, 2, 3, 4""",
+)
 _END = same("select ledger_seq from tenants where tenant_id = %s")
 _AT = same("select at from ledger where tenant_id = %s and seq >= %s order by seq limit 1")
 
@@ -70,17 +84,16 @@ class Tail(NamedTuple):
 
 
 class Minutes(NamedTuple):
-    """The newest verdicts by the minute. `since_at` is None where the whole window was read."""
+    """Verdicts by the minute. An estimate where there were more than one look reads."""
 
     counted: tuple[Counted, ...]
-    since_at: Instant | None
+    is_estimate: bool
 
 
 def hours(tx: Tx, kind: str, first: int, last: int) -> list[Counted]:
     """What was counted of a kind in these hours."""
-    wanted = encode(list(range(first, last + 1)))
-    asked = wanted if tx.engine == "sqlite" else f"{{{wanted[1:-1]}}}"
-    return _counted(tx.rows(_HOURS, (tx.tenant_id, kind, asked)))
+    wanted = _array(tx, range(first, last + 1))
+    return _counted(tx.rows(_HOURS, (tx.tenant_id, kind, wanted)))
 
 
 def tail(tx: Tx) -> Tail:
@@ -92,12 +105,56 @@ def tail(tx: Tx) -> Tail:
 
 
 def minutes(tx: Tx, since: Instant) -> Minutes:
-    """Verdicts by the minute since then, as far back as the newest entries reach."""
+    """Verdicts by the minute since then: counted, or estimated from a sample."""
     end = _end(tx)
     start = max(0, end - ENTRIES_MAX)
-    counted = _counted(tx.rows(_MINUTES, (tx.tenant_id, start, end, since)))
     reached = _at(tx, start) if start else None
-    return Minutes(tuple(counted), reached if reached is not None and reached > since else None)
+    if reached is None or reached < since:
+        return Minutes(tuple(_counted(tx.rows(_MINUTES, (tx.tenant_id, start, end, since)))), False)
+    first = _first_since(tx, since, start)
+    return Minutes(tuple(_sampled(tx, first, end, since)), True)
+
+
+def _first_since(tx: Tx, since: Instant, known: int) -> int:
+    """The place before the first entry that is not older, by halves: the later, the younger."""
+    older, younger = 0, known
+    while younger - older > 1:
+        middle = (older + younger) // 2
+        at = _at(tx, middle)
+        if at is not None and at < since:
+            older = middle
+        else:
+            younger = middle
+    return older
+
+
+def _sampled(tx: Tx, first: int, end: int, since: Instant) -> list[Counted]:
+    """What stretches at even distances come to, each standing for all up to the next."""
+    count = max(1, ENTRIES_MAX // (2 * STRETCH))
+    places = [first + (end - first) * n // count for n in range(count)]
+    begun: dict[int, Instant] = {}
+    verdicts: dict[int, dict[Answer, int]] = {place: {} for place in places}
+    for place, kind, result, reason, entries, at in tx.rows(
+        _SAMPLE, (_array(tx, places), tx.tenant_id, STRETCH)
+    ):
+        begun[place] = min(begun.get(place, at), at)
+        if kind == Kind.VERDICT:
+            verdicts[place][result, reason] = entries
+    stands_for = (end - first) / (count * STRETCH)
+    stretches = [
+        Stretch(begun[place], verdicts[place], stands_for) for place in places if place in begun
+    ]
+    found = by_bucket(stretches, since=since, until=tx.now, bucket_us=MINUTE)
+    return [
+        Counted(minute, Kind.VERDICT, result, reason, "", entries, 0)
+        for (minute, (result, reason)), entries in found.items()
+    ]
+
+
+def _array(tx: Tx, numbers: Iterable[int]) -> str:
+    """Whole numbers as a parameter: JSON, or PostgreSQL's text of an array."""
+    text = encode(list(numbers))
+    return text if tx.engine == "sqlite" else f"{{{text[1:-1]}}}"
 
 
 def _end(tx: Tx) -> int:

@@ -64,10 +64,11 @@ def _sentence(verdicts: Verdicts) -> str:
     totals = {result: verdicts.total(result) for result in Result}
     asked = sum(totals.values())
     within = _WINDOWS[verdicts.window]
+    about = "about " if verdicts.is_estimate else ""
     if not asked:
         return f"Nothing asked for a run in {within}."
     said = (
-        f"In {within} {asked:,} {'trigger' if asked == 1 else 'triggers'} asked for a run:"
+        f"In {within} {about}{asked:,} {'trigger' if asked == 1 else 'triggers'} asked for a run:"
         f" {totals[Result.ALLOW]:,} allowed, {totals[Result.DEFER]:,} deferred to later,"
         f" {totals[Result.SKIP]:,} skipped."
     )
