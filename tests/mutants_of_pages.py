@@ -2,7 +2,7 @@
 
 PAGES_TESTS = "tests/http/pages"
 SESSION, SECURITY = f"{PAGES_TESTS}/test_session.py", f"{PAGES_TESTS}/test_page_security.py"
-LIVE = f"{PAGES_TESTS}/test_live.py"
+LIVE, POLICY = f"{PAGES_TESTS}/test_live.py", f"{PAGES_TESTS}/test_policy.py"
 
 PAGES = [
     (
@@ -100,5 +100,35 @@ PAGES = [
         "return found is not None and found.caller == self._page.caller",
         "return True",
         f"{LIVE}::test_a_revoked_key_ends_it[sqlite]",
+    ),
+    (
+        "actions/apply_policy.py",
+        "if against is not None and current.version != against:",
+        "if False:",
+        f"{POLICY}::test_a_comparison_that_is_old_puts_nothing_in_force[sqlite]",
+    ),
+    (
+        "actions/plan_policy.py",
+        "if entries_max is not None and entries > entries_max:",
+        "if False:",
+        f"{POLICY}::test_a_plan_is_bounded[sqlite]",
+    ),
+    (
+        "http/pages/policy.py",
+        "    if not _may_look(page):\n",
+        "    if False:\n",
+        f"{POLICY}::test_a_tenant_sees_what_rules_it_and_no_more[sqlite]",
+    ),
+    (
+        "http/pages/policy.py",
+        "None if _may_look(page) else page.tenant",
+        "None",
+        f"{POLICY}::test_a_tenant_sees_what_rules_it_and_no_more[sqlite]",
+    ),
+    (
+        "core/replay_tally.py",
+        'what = ADDED if now == "ALLOW" else SAVED if was == "ALLOW" else OTHER',
+        "what = OTHER",
+        "tests/actions/test_plan_policy.py::test_flips_are_told_by_their_hour[sqlite]",
     ),
 ]

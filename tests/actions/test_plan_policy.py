@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from tests.databases import Clock, Place
+from tests.databases import START_AT, Clock, Place
 from tests.metered import USED, Worker
 from tests.moves.test_replay import live
 from tests.play import ACME, BRIEF, Player, event
@@ -15,7 +15,8 @@ from watchkeeper.actions.set_kill_switch import set_kill_switch
 from watchkeeper.actions.set_schedule import NewSchedule, set_schedule
 from watchkeeper.core.envelope import RETRY
 from watchkeeper.core.ids import AccountId, ScheduleId, TenantId
-from watchkeeper.core.time import HOUR, SECOND, Instant
+from watchkeeper.core.replay_tally import ADDED, SAVED
+from watchkeeper.core.time import HOUR, SECOND, Instant, hour_of
 from watchkeeper.errors import Invalid, NotFound
 from watchkeeper.store.database import Database
 
@@ -106,6 +107,18 @@ def test_a_longer_cooldown_saves_runs(player: Player) -> None:
     assert plan.to_json()["runs"]["saved"] >= -plan.extra_runs
     delay = plan.to_json()["signal_delay"]
     assert delay["mean_seconds_after"] > delay["mean_seconds_before"]
+
+
+@pytest.mark.req("U-31")
+def test_flips_are_told_by_their_hour(player: Player) -> None:
+    """And by what they did. All of it happened in the first hours of the record."""
+    first = hour_of(START_AT)
+    for document, what in ((SHORTER, ADDED), ("run_budget_per_day = 0\n", SAVED)):
+        plan = plan_policy(player.db, document)
+        assert sum(plan.by_hour.values()) == plan.flips
+        assert {hour for hour, _ in plan.by_hour} <= {first, first + 1}
+        assert what in {done for _, done in plan.by_hour}
+    assert plan_policy(player.db, "").by_hour == {}
 
 
 def test_nothing_is_written(player: Player, place: Place) -> None:

@@ -24,7 +24,7 @@ from watchkeeper.stopping import Stop
 from watchkeeper.workers import WorkerSettings
 
 PATIENCE_SECONDS = 60
-TOPIC = "orders.placed"
+TOPIC = "shipping.requested"
 MEETING = "REQUEST_RENEWAL_MEETING"
 
 

@@ -63,3 +63,9 @@ def enter(context: BrowserContext, bridge: Bridge) -> Open:
         return page
 
     return open_page
+
+
+@pytest.fixture
+def chief(enter: Open) -> Page:
+    """A page of somebody who may do everything, for every tenant, and looks at acme."""
+    return enter("/plans?tenant=acme", tenant=None)

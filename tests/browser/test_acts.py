@@ -106,7 +106,7 @@ def test_a_kill_switch_is_thrown_and_holds(bridge: Bridge, enter: Open) -> None:
     kind = "TIME_RITUAL_DAILY_BRIEF"
     assert bridge.trigger(trigger_type=kind)["result"] == "ALLOW"
     page = enter("/kill-switches")
-    page.get_by_role("radio", name="trigger").check()
+    page.locator('input[type="radio"][value="trigger"]').check()
     page.get_by_label("Which trigger").fill(kind)
     page.get_by_label("Why").fill("it wakes people up")
     page.get_by_role("button", name="Throw").click()

@@ -29,6 +29,10 @@ SLIDES = """() => {
 PHONE, WIDE = {"width": 390, "height": 800}, {"width": 1600, "height": 1000}
 
 
+# What a page looks like does not depend on the database.
+on_one = pytest.mark.parametrize("bridge", ["sqlite"], indirect=True)
+
+
 def audited(page: Page, path: str) -> list[str]:
     return [f"{path}: {found}" for found in page.evaluate(AUDIT)]
 
@@ -44,8 +48,8 @@ def test_the_walk_knows_the_menu() -> None:
     assert set(NOT_YET) < set(menu())
 
 
-def test_every_page_loads_and_says_who_it_is(bridge: Bridge, enter: Open) -> None:
-    page = enter("/login")
+def test_every_page_loads_and_says_who_it_is(bridge: Bridge, chief: Page) -> None:
+    page = chief
     for path in stops(bridge):
         answer = page.goto(path)
         assert answer is not None
@@ -56,6 +60,7 @@ def test_every_page_loads_and_says_who_it_is(bridge: Bridge, enter: Open) -> Non
         expect(page.locator(f'nav a[href="{section}"]')).to_have_attribute("aria-current", "page")
 
 
+@on_one
 def test_a_page_that_is_not_built_yet_is_missing(
     bridge: Bridge, enter: Open, watcher: Watcher
 ) -> None:
@@ -68,10 +73,11 @@ def test_a_page_that_is_not_built_yet_is_missing(
         assert answer.status == 404, f"{path} is built: take it from the list"
 
 
+@on_one
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_page_is_there_for_everybody(bridge: Bridge, enter: Open, theme: str) -> None:
+def test_every_page_is_there_for_everybody(bridge: Bridge, chief: Page, theme: str) -> None:
     """Labels, names, headings, tables, contrast; nothing to be moved sideways."""
-    page = enter("/login")
+    page = chief
     page.emulate_media(color_scheme=theme, reduced_motion="reduce")
     found: list[str] = []
     for path in ["/login", *stops(bridge), "/plans/nothing-of-this-name"]:
@@ -90,12 +96,13 @@ def errors_are_meant(request: pytest.FixtureRequest, watcher: Watcher) -> None:
         watcher.expect("404")
 
 
-def test_who_follows_the_links_of_a_page_finds_pages(bridge: Bridge, enter: Open) -> None:
+@on_one
+def test_who_follows_the_links_of_a_page_finds_pages(bridge: Bridge, chief: Page) -> None:
     """Each link of ours on each page, once."""
-    page = enter("/login")
-    todo, seen = stops(bridge), set()
+    page = chief
+    seen: set[str] = set()
     links: set[str] = set()
-    for path in todo:
+    for path in stops(bridge):
         page.goto(path)
         hrefs = page.eval_on_selector_all("main a[href]", HREFS)
         links |= {href for href in hrefs if href.startswith("/") and "#" not in href}

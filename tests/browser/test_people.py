@@ -8,6 +8,8 @@ from tests.browser.conftest import Open
 from tests.browser.watcher import Watcher
 from tests.databases import Databases
 
+# What a browser does by itself does not depend on the database.
+on_one = pytest.mark.parametrize("bridge", ["sqlite"], indirect=True)
 pytestmark = [pytest.mark.req("U-30"), pytest.mark.timeout(240)]
 
 
@@ -71,6 +73,7 @@ def test_a_key_for_all_tenants_looks_at_one_after_the_other(bridge: Bridge, ente
     expect(page.get_by_label("Tenant")).to_have_value("beta")
 
 
+@on_one
 def test_the_theme_that_was_chosen_stays(enter: Open) -> None:
     page = enter("/plans")
     page.emulate_media(color_scheme="light")
@@ -104,6 +107,7 @@ FOCUSED = """() => {
 }"""
 
 
+@on_one
 def test_the_first_stop_skips_to_the_content(enter: Open) -> None:
     page = enter("/plans")
     page.keyboard.press("Tab")
@@ -116,6 +120,7 @@ def test_the_first_stop_skips_to_the_content(enter: Open) -> None:
     assert page.evaluate("() => !!document.activeElement.closest('main')")
 
 
+@on_one
 def test_one_gets_everywhere_with_the_keyboard_and_sees_where_one_is(
     bridge: Bridge, enter: Open
 ) -> None:
@@ -137,6 +142,7 @@ def test_one_gets_everywhere_with_the_keyboard_and_sees_where_one_is(
     assert names.index("Log out") < names.index("Overview") < names.index("Abort")
 
 
+@on_one
 def test_a_question_takes_the_keyboard_and_gives_it_back(bridge: Bridge, enter: Open) -> None:
     plan_id = bridge.ask("asked once")
     page = enter(f"/plans/{plan_id}")
@@ -169,6 +175,7 @@ def _status(bridge: Bridge, plan_id: str) -> str:
 # -- without a script, and in development -----------------------------------------------------
 
 
+@on_one
 def test_pages_work_without_the_script(bridge: Bridge, chromium, watcher: Watcher) -> None:
     plan_id = bridge.ask("no script")
     context = chromium.new_context(base_url=bridge.address, java_script_enabled=False)

@@ -34,5 +34,5 @@ def is_built(path: str) -> bool:
 
 def stops(bridge: Bridge) -> list[str]:
     """Every address that has to be a page."""
-    found = [*menu(), *details(bridge).values()]
+    found = [*menu(), *details(bridge).values(), "/policy/0", "/policy/shadows/trial"]
     return [path for path in found if is_built(path)]
