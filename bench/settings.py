@@ -18,6 +18,7 @@ class Settings:
     accounts: int = 1_000_000  # of a sweep
     entries: int = 10_000_000  # of the ledger of a report
     replayed: int = 1_000_000  # events of a plan
+    replayed_many: int = 10_000_000  # of a long one; a multiple of 400,000
 
     def tell(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)
@@ -35,4 +36,5 @@ QUICK = Settings(
     accounts=200_000,
     entries=1_000_000,
     replayed=100_000,
+    replayed_many=1_200_000,
 )

@@ -1,6 +1,7 @@
 """Guards of replay, plans, bundles, why-not and shadows, each with the test that must notice."""
 
 REPLAY, GATE, CHANGE = "core/replay.py", "core/replay_gate.py", "core/smallest_change.py"
+APART = "core/replay_apart.py"
 CORE, ACTIONS = "tests/core", "tests/actions"
 FOLD = f"{CORE}/test_replay.py"
 
@@ -24,8 +25,8 @@ REPLAYS = [
         f"{FOLD}::test_the_rules_that_ruled_change_nothing",
     ),
     (
-        REPLAY,
-        "if state.pending.get(one.trigger_type) == (one.due_at, one.deferral):",
+        APART,
+        "if state.pending.get(trigger_type) == (due_at, deferral):",
         "if True:",
         f"{FOLD}::test_a_retry_that_was_lost_does_not_come_for_the_one_after_it",
     ),
@@ -36,10 +37,29 @@ REPLAYS = [
         f"{FOLD}::test_what_another_type_waits_for_still_comes",
     ),
     (
+        APART,
+        "own.day_runs += 1",
+        "own.day_runs += 0",
+        f"{FOLD}::test_the_quick_gate_is_the_gate",
+    ),
+    (
+        "core/replay_text.py",
+        "cut, end = text.find(self._ruled), text.rfind(self._tiered)",
+        """cut, end = text.find(',"policy"'), text.rfind(',"verdict":')""",
+        f"{FOLD}::test_another_tier_is_seen_in_a_text",
+    ),
+    (
         "core/replay_keys.py",
         "if until is not None and now < until:",
         "if until is not None and now < until - 10**9:",
         f"{FOLD}::test_a_key_is_held_for_as_long_as_the_new_policy_says",
+    ),
+    (
+        "actions/plan_policy.py",
+        "return [one.result() for one in waiting]",
+        "return [one.result() for one in reversed(waiting)]",
+        f"{ACTIONS}/test_plan_policy.py::test_a_plan_says_the_same_with_any_number_of_processes"
+        "[sqlite]",
     ),
     (
         "core/policy_change.py",

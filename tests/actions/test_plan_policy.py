@@ -182,6 +182,21 @@ def test_tenants_are_replayed_side_by_side(db: Database, clock: Clock, processes
     assert [(one.tenant_id, one.flips) for one in only.tenants] == [("bolt", 2)]
 
 
+@pytest.mark.req("T-22")
+def test_a_plan_says_the_same_with_any_number_of_processes(db: Database, clock: Clock) -> None:
+    """To the last line, also where counts are equal."""
+    for seed, name in enumerate(("acme", "bolt", "calm", "dusk")):
+        live(Player(db, clock, TenantId(name)), Random(seed), 25)
+    told = [
+        plan_policy(db, f"run_budget_per_day = 9\n{SHORTER}", processes=processes).to_json()
+        for processes in (1, 2, 3)
+    ]
+    assert told[0]["flips"] > 0
+    assert len(told[0]["tenants"]) == 4
+    for one in told[1:]:
+        assert {**one, "until": ""} == {**told[0], "until": ""}
+
+
 def test_what_runs_cost_is_told_in_credits(db_url: str) -> None:
     app = App(db_url, migrate=False)
     worker = Worker(app)

@@ -9,15 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.test_admission_properties import T0, ruled
-from watchkeeper.core import replay
+from watchkeeper.core import replay, replay_apart
 from watchkeeper.core.admission import Case, Duplicate, Event, decide, evolve
 from watchkeeper.core.ids import AccountId, DecisionId
 from watchkeeper.core.policy import TenantRules, TriggerRule
 from watchkeeper.core.replay import TenantReplay
 from watchkeeper.core.replay_tally import Tally, label
+from watchkeeper.core.replay_text import TextReplay
 from watchkeeper.core.run_state import RunState, TenantRuns
 from watchkeeper.core.time import DAY, HOUR, SECOND, Instant, ceil_second
 from watchkeeper.core.verdict_record import record
+from watchkeeper.store.json import dumps, loads
 
 pytestmark = pytest.mark.req("T-21")
 
@@ -111,13 +113,13 @@ class Told:
         self.tally = Tally()
         self.said: list[tuple] = []
 
-    def compared(self, seq, decision_id, data, was, now) -> None:
+    def compared(self, seq, decision_id, at, event, was, now) -> None:
         self.said.append(("compared", seq, was, now))
-        self.tally.compared(seq, decision_id, data, was, now)
+        self.tally.compared(seq, decision_id, at, event, was, now)
 
-    def passed_over(self, decision_id, data, was) -> None:
+    def passed_over(self, decision_id, at, event, was) -> None:
         self.said.append(("passed over", decision_id, was))
-        self.tally.passed_over(decision_id, data, was)
+        self.tally.passed_over(decision_id, at, event, was)
 
     def retried(self, waiting, answer) -> None:
         self.said.append(("retried", waiting, answer))
@@ -129,9 +131,22 @@ def replayed(lines: Lines, old: TenantRules, new: TenantRules) -> tuple[Told, Te
     fold = TenantReplay(lambda *_: (old, new), lambda _at, _type: None, told)
     for line in lines:
         fold.feed(*line)
+    return told, ended(told, fold)
+
+
+def retold(lines: Lines, old: TenantRules, new: TenantRules) -> tuple[Told, TenantReplay]:
+    """The same from the texts that the ledger holds."""
+    told = Told()
+    fold = TextReplay(lambda *_: (old, new), lambda _at, _type: None, told, loads=loads)
+    for seq, decision_id, data in lines:
+        fold.feed_text(seq, decision_id, dumps(data))
+    return told, ended(told, fold)
+
+
+def ended(told: Told, fold: TenantReplay) -> TenantReplay:
     fold.let_pass(fold.now + DAY)
-    told.tally.finish()
-    return told, fold
+    told.tally.finish(fold.agreed, fold.agreed_runs)
+    return fold
 
 
 @given(ruled, st.integers(0, 2**32), st.integers(0, 80))
@@ -150,9 +165,11 @@ def test_the_quick_gate_is_the_gate(old, new, seed) -> None:
     lines = World(Random(seed), old).live(120)
     quickly, fold = replayed(lines, old, new)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(replay, "quick", lambda *_: None)
+        for part in (replay, replay_apart):
+            patch.setattr(part, "quick", lambda *_: None)
         slowly, other = replayed(lines, old, new)
     assert quickly.said == slowly.said
+    assert (fold.agreed, fold.agreed_runs) == (other.agreed, other.agreed_runs)
     assert fold.left.keys() == other.left.keys()
     for name, state in fold.left.items():
         twin = other.left[name]
@@ -164,6 +181,44 @@ def test_the_quick_gate_is_the_gate(old, new, seed) -> None:
         twin.day,
         twin.day_runs,
     )
+
+
+@pytest.mark.req("T-22")
+@given(
+    ruled, ruled, st.integers(0, 2**32), st.sampled_from(["ann", 'a"n', "a\\\\", 'ä,"policy":{'])
+)
+def test_a_text_read_in_part_says_the_same(old, new, seed, name) -> None:
+    """Whatever accounts are called."""
+    world = World(Random(seed), old)
+    lines = [(seq, one, named(data, name)) for seq, one, data in world.live(120)]
+    (whole, fold), (part, other) = replayed(lines, old, new), retold(lines, old, new)
+    assert part.said == whole.said
+    assert (fold.agreed, fold.agreed_runs) == (other.agreed, other.agreed_runs)
+
+
+def named(data: dict, name: str) -> dict:
+    event = data["event"]
+    is_ann = event["account_id"] == "ann"
+    return {**data, "event": {**event, "account_id": name}} if is_ann else data
+
+
+@pytest.mark.req("T-22")
+def test_another_tier_is_seen_in_a_text() -> None:
+    """Also by an account that has left, of whose texts the middle is not read."""
+    lines = lines_of(PLAIN, *((n * 100, ann(str(n))) for n in range(6)))
+    for _, _, data in lines[3:]:
+        data["tenant"]["tier"] = "gold"
+    seen: list[str | None] = []
+    longer = replace(PLAIN, triggers={"A": TriggerRule(0, 900 * SECOND)})
+
+    def rules_of(_version, _hash, tier):
+        seen.append(tier)
+        return PLAIN, longer
+
+    fold = TextReplay(rules_of, lambda _at, _type: None, Told(), loads=loads)
+    for seq, decision_id, data in lines:
+        fold.feed_text(seq, decision_id, dumps(data))
+    assert (seen, list(fold.left)) == ([None, "gold"], ["ann"])
 
 
 @given(ruled, ruled, st.integers(0, 2**32))
@@ -263,9 +318,9 @@ def test_a_key_is_held_for_as_long_as_the_new_policy_says(ttl, answers) -> None:
     free = TenantRules(triggers={"A": TriggerRule(0, 0)})
     lines = lines_of(free, (0, ann("1")), (100, ann("1")))
     told, _ = replayed(lines, free, replace(free, idempotency_ttl_us=ttl * SECOND))
-    assert [now[0] for _, _, _, now in told.said] == (
-        answers or ["ALLOW", "DUPLICATE_IDEMPOTENCY_KEY"]
-    )
+    flips = {("DUPLICATE_IDEMPOTENCY_KEY", "ALLOW"): 1} if answers else {}
+    assert told.tally.changes == flips
+    assert told.tally.runs_after == (2 if answers else 1)
 
 
 def test_a_longer_hold_finds_repeats_that_were_none() -> None:

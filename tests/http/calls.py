@@ -94,6 +94,7 @@ CALLS: dict[str, Call] = {
     "POST /v1/turns": Call(body=TURN, tenant_in="body", statuses=(201,)),
     "GET /v1/turns": Call(),
     "GET /v1/turns/{turn_id}": Call("/v1/turns/{turn}"),
+    "GET /v1/turns/{turn_id}/explain": Call("/v1/turns/{turn}-refused/explain"),
     "POST /v1/turns/{turn_id}/progress": Call(
         "/v1/turns/{turn}/progress", {}, tenant_in="body", statuses=(204,)
     ),
@@ -106,6 +107,7 @@ CALLS: dict[str, Call] = {
     "POST /v1/pulls": Call(body=PULL, tenant_in="body"),
     "GET /v1/pulls": Call(),
     "GET /v1/pulls/{pull_job_id}": Call("/v1/pulls/{pull}"),
+    "GET /v1/pulls/{pull_job_id}/explain": Call("/v1/pulls/{pull}-refused/explain"),
     "PUT /v1/budgets/pull": Call(body=BUDGET, tenant_in="body"),
     "GET /v1/budgets/pull": Call(),
     "DELETE /v1/budgets/pull": Call(statuses=(204,)),
@@ -252,11 +254,15 @@ def settle(door: Door, tenant: str) -> Estate:
     turn = f"{canary}-turn"
     asked = {"turn_id": turn, "request_id": turn, "user_id": canary}
     client.post("/v1/turns", json={**TURN, **asked})
+    asked = {"turn_id": f"{turn}-refused", "request_id": f"{turn}-refused", "user_id": canary}
+    client.post("/v1/turns", json={**TURN, **asked, "max_output_tokens": 900_000_000})
     door.admin.put("/v1/connectors/crm", json={"burst": 1})
     door.admin.put("/v1/policy/shadows/trial", json={"run_budget_per_day": 9})
-    client.put("/v1/budgets/pull", json={**BUDGET, "max_per_connector_per_day": {canary: 9}})
+    client.put("/v1/budgets/pull", json={**BUDGET, "max_per_connector_per_day": {canary: 1}})
     pull = f"{canary}-pull"
     client.post("/v1/pulls", json={**PULL, "account_id": account, "pull_job_id": pull})
+    asked = {"account_id": account, "pull_job_id": f"{pull}-refused", "connector_id": canary}
+    client.post("/v1/pulls", json={**PULL, **asked, "depth": "DEEP"})
     told = {**PLAN, "account_id": account, "objective": canary}
     plan = client.post("/v1/plans", json=told).json()["plan_id"]
     other = client.post("/v1/plans", json=told).json()["plan_id"]

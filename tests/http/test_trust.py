@@ -2,9 +2,12 @@
 
 import pytest
 
+from tests.http.calls import settle
 from tests.http.door import Door, problem_of
+from watchkeeper.actions.explain_refusal import explain_refusal
 from watchkeeper.actions.export_bundle import replay_bundle
 from watchkeeper.actions.follow_shadows import follow_shadows
+from watchkeeper.core.ids import TenantId
 
 TOML = {"content-type": "application/toml"}
 SHORTER = "[triggers.SIGNAL_ARRIVED]\ncooldown_seconds = 100\n"
@@ -71,3 +74,22 @@ def test_a_shadow_over_http(door: Door) -> None:
     assert door.admin.get("/v1/policy").json()["document"] == SHORTER
     problem_of(door.admin.get("/v1/policy/shadows/trial"), 404, "not_found")
     problem_of(door.admin.delete("/v1/policy/shadows/trial"), 404, "not_found")
+
+
+@pytest.mark.req("T-10")
+def test_refused_pulls_and_turns_are_explained_over_http(door: Door) -> None:
+    estate = settle(door, "acme")
+    client, whose, db = door.client("acme"), TenantId("acme"), door.server.db
+    pull, turn = f"{estate.pull}-refused", f"{estate.turn}-refused"
+    told = client.get(f"/v1/pulls/{pull}/explain").json()
+    assert told == explain_refusal(db, whose, pull).to_json()
+    assert (told["refused"]["kind"], told["refused"]["id"]) == ("pull", pull)
+    assert told["binding_check"] == "budget_exceeded"
+    told = client.get(f"/v1/turns/{turn}/explain").json()
+    assert told == explain_refusal(db, whose, turn).to_json()
+    assert (told["refused"]["kind"], told["refused"]["id"]) == ("turn", turn)
+    assert told["smallest_change"].startswith("quota.tenant.daily.total = ")
+    named = door.admin.get(f"/v1/turns/{turn}/explain", params={"tenant_id": "acme"})
+    assert named.json() == told
+    for path in (f"turns/{pull}", f"pulls/{turn}", f"turns/{estate.turn}", f"pulls/{estate.pull}"):
+        problem_of(client.get(f"/v1/{path}/explain"), 404, "not_found")

@@ -33,6 +33,7 @@ _OPEN = (
     " or next_attempt_at <= {now}"
     " or topic not in ('schedule.due', 'pull.tick', 'heat.sweep', 'plan.cycle'))"
 )
+_RUNNING = "select count(*) from turns where state = 'running'"
 _MOVING = (
     "select count(*) from plans p where p.status = 'ACTIVE' and (exists (select 1 from intents i"
     " where i.plan_id = p.plan_id and i.state in ('APPROVED', 'EXECUTING')) or exists (select 1"
@@ -200,17 +201,15 @@ class World:
         """Whether nothing is left to do but what comes again for ever."""
         if self._is_over or any(one.done < len(one.wants) for one in self.scripts.values()):
             return self._is_over
-        now = int(self.baton.now)
+        asked = (_OPEN.format(now=int(self.baton.now)), _MOVING, _RUNNING)
         try:
-            [(open_now,)] = self.site.ask(_OPEN.format(now=now))
-            [(moving,)] = self.site.ask(_MOVING)
-            [(running,)] = self.site.ask("select count(*) from turns where state = 'running'")
+            if any(self.site.ask(one)[0][0] for one in asked):
+                return False
         except Exception:  # the file is busy
             return False
-        self._is_over = not (open_now or moving or running)
-        if self._is_over:
-            self.faults.off()
-        return self._is_over
+        self._is_over = True
+        self.faults.off()
+        return True
 
     def nap(self) -> None:
         """Until the next message is due, or there is news."""

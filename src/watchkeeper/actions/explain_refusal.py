@@ -78,11 +78,22 @@ def explain_refused_entry(db: Database, tenant_id: TenantId, entry_id: str) -> R
     return None if found is None else _refusal(found)
 
 
-def explain_refused_turn(db: Database, tenant_id: TenantId, turn_id: str) -> Refusal | None:
-    """The newest refusal of a turn; None if it was never refused."""
+def explain_refused_turn(db: Database, tenant_id: TenantId, turn_id: str) -> Refusal:
+    """The newest refusal of this turn. Raises NotFound for one that was never refused."""
     with db.read(tenant_id) as tx:
         found = _of_turn(tx, turn_id)
-    return None if found is None else _refusal(found)
+    if found is None:
+        raise NotFound(f"no turn {turn_id} was refused", turn_id=turn_id)
+    return _refusal(found)
+
+
+def explain_refused_pull(db: Database, tenant_id: TenantId, pull_job_id: str) -> Refusal:
+    """The same of a pull."""
+    with db.read(tenant_id) as tx:
+        found = _of_pull(tx, pull_job_id)
+    if found is None:
+        raise NotFound(f"no pull {pull_job_id} was refused", pull_job_id=pull_job_id)
+    return _refusal(found)
 
 
 def _refusal(found: Recorded) -> Refusal:

@@ -13,8 +13,9 @@ from typing import Any
 from watchkeeper.actions.replay_tenant import Asked, switches_of
 from watchkeeper.core.ids import SYSTEM, TenantId
 from watchkeeper.core.policy import TenantRules, rules_for
-from watchkeeper.core.replay import Data, TenantReplay, Waiting
+from watchkeeper.core.replay import TenantReplay
 from watchkeeper.core.replay_gate import Answer
+from watchkeeper.core.replay_observer import Data, Waiting
 from watchkeeper.core.time import Instant
 from watchkeeper.store import replay, shadows, tenants
 from watchkeeper.store.database import Database
@@ -40,17 +41,24 @@ class Found:
         self.changes: Counter[str] = Counter(told.get("changes", {}))
         self.flips: list[Flip] = []
 
-    def compared(self, seq: int, decision_id: str, data: Data, was: Answer, now: Answer) -> None:
+    def agreed(self, events: int, runs: int) -> None:
+        """So many were judged as they were recorded."""
+        self.counts["events"] += events
+        self.counts["runs_before"] += runs
+        self.counts["runs_after"] += runs
+
+    def compared(
+        self, seq: int, decision_id: str, _at: int, event: Data, was: Answer, now: Answer
+    ) -> None:
         self.counts["events"] += 1
         self.counts["runs_before"] += was[0] == "ALLOW"
         self.counts["runs_after"] += now[0] == "ALLOW"
         if was[0] != now[0]:
             self.counts["flips"] += 1
             self.changes[f"{was[0]}|{now[0]}"] += 1
-            account_id = data["event"]["account_id"]
-            self.flips.append(Flip(seq, decision_id, account_id, was[0], now[0]))
+            self.flips.append(Flip(seq, decision_id, event["account_id"], was[0], now[0]))
 
-    def passed_over(self, _decision_id: str, _data: Data, was: Answer) -> None:
+    def passed_over(self, _decision_id: str, _at: int, _event: Data, was: Answer) -> None:
         self.counts["events"] += 1
         self.counts["runs_before"] += was[0] == "ALLOW"
 
@@ -103,6 +111,7 @@ def _follow_page(db: Database, tenant_id: TenantId, shadow: Shadow) -> int:
         if rested is not None:
             fold.go_on(rested)
         _feed(tx, shadow, fold, places)
+        found.agreed(fold.agreed, fold.agreed_runs)
         shadows.save_accounts(tx, shadow.name, fold.left)
         shadows.add_flips(tx, shadow.name, found.flips)
         state = {"found": found.to_json(), "fold": fold.at_rest()}

@@ -1,7 +1,8 @@
 """Try a policy on what has happened: which verdicts would have been others, and what that costs.
 
 Nothing is written. Tenants are replayed one after the other, or in processes of their
-own, the largest first; each is read a page at a time.
+own, the largest first; each is read a page at a time. A tenant is never split: its accounts
+share caps, a budget and idempotency keys, and its policy changes for all of them at once.
 """
 
 from __future__ import annotations
@@ -82,7 +83,8 @@ class Plan:
         found: Counter[tuple[str, str]] = Counter()
         for one in self.tenants:
             found.update(one.changes)
-        return [(label(was), label(now), count) for (was, now), count in found.most_common()]
+        ordered = sorted(found.items(), key=lambda one: (-one[1], one[0]))
+        return [(label(was), label(now), count) for (was, now), count in ordered]
 
     @property
     def by_hour(self) -> Counter[tuple[int, str]]:
@@ -230,6 +232,7 @@ _own: dict[str, Any] = {}
 
 
 def _begin(url: str, asked: Asked, count: Any) -> None:
+    gc.freeze()  # libraries are never garbage, and
     gc.set_threshold(100_000, 20, 20)  # what a replay makes is thrown away, and holds no cycles
     _own.update(db=open_database(url, pool_size=2), asked=asked, count=count)
 

@@ -13,8 +13,8 @@ from watchkeeper.core.ids import SYSTEM, TenantId
 from watchkeeper.core.policy import Policy, TenantRules, rules_for
 from watchkeeper.core.policy_change import changed_as
 from watchkeeper.core.policy_read import table
-from watchkeeper.core.replay import TenantReplay
 from watchkeeper.core.replay_tally import AccountTally, Tally, Waits
+from watchkeeper.core.replay_text import TextReplay
 from watchkeeper.core.time import Instant
 from watchkeeper.store import heats, replay
 from watchkeeper.store.database import Database
@@ -112,7 +112,7 @@ def replay_tenant(
 ) -> TenantPlan:
     """Judge every verdict between two places again. Reads only, a page at a time."""
     tally, rules = Tally(), Rules(db, asked)
-    fold = TenantReplay(rules.of, switches_of(db, tenant_id, asked), tally)
+    fold = TextReplay(rules.of, switches_of(db, tenant_id, asked), tally, loads=loads)
     found = TenantPlan(tenant_id)
     with db.read(tenant_id) as tx:
         found.metered_runs, found.metered_credits = replay.metered_since(tx, asked.since)
@@ -123,12 +123,12 @@ def replay_tenant(
             rules.tx = tx
             for seq, decision_id, data in replay.page(tx, Places(after, until)):
                 if data is not None:
-                    fold.feed(seq, decision_id, loads(data))
+                    fold.feed_text(seq, decision_id, data)
             _charge(tx, tally, found)
         on_page(until - after)
         after = until
     fold.let_pass(fold.now)
-    tally.finish()
+    tally.finish(fold.agreed, fold.agreed_runs)
     with db.read(tenant_id) as tx:
         _charge(tx, tally, found)
         _gather(tx, tally, found)
@@ -200,7 +200,7 @@ def _charge(tx: ReadTx, tally: Tally, found: TenantPlan) -> None:
 def _gather(tx: ReadTx, tally: Tally, found: TenantPlan) -> None:
     found.events, found.flips, found.retimed = tally.events, tally.flips, tally.retimed
     found.runs_before, found.runs_after = tally.runs_before, tally.runs_after
-    found.changes, found.hours = dict(tally.changes), dict(tally.hours)
+    found.changes, found.hours = tally.changes, tally.hours
     found.accounts_flipped = len(tally.accounts)
     names = list(tally.accounts)
     for start in range(0, len(names), HEATS_ASKED):

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from fastapi import Query, Response
 
+from watchkeeper.actions.explain_refusal import explain_refused_pull
 from watchkeeper.actions.locate_tenant import Thing
 from watchkeeper.actions.request_pull import request_pull
 from watchkeeper.actions.show_pulls import list_pulls, show_pull
@@ -28,6 +29,7 @@ from watchkeeper.http.context import Ctx
 from watchkeeper.http.route import router
 from watchkeeper.http.shapes import Page
 from watchkeeper.http.shapes_perceive import PullAnswerOut, PullOut
+from watchkeeper.http.shapes_trust import RefusalOut
 from watchkeeper.input_types import INTEGER_MAX, AccountName, ConnectorName, Id
 from watchkeeper.perceive_inputs import PullIn
 from watchkeeper.perceive_results import pull_answer_of, pull_json
@@ -93,6 +95,16 @@ def get_pull(pull_job_id: Id, ctx: Ctx, tenant_id: TenantQuery = None) -> Respon
     """One pull: what it was for, how it went, how many signals it brought."""
     whose = ctx.tenant_of(Thing.PULL, pull_job_id, tenant_id)
     return answer(pull_json(show_pull(ctx.db, whose, pull_job_id), whose))
+
+
+@routes.get("/v1/pulls/{pull_job_id}/explain", response_model=RefusalOut)
+@needs(Access.READ)
+def get_refused_pull(pull_job_id: Id, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
+    """Why a pull was refused: what bound it, from when on it would pass, and what would help.
+
+    404 for one that was not. A refused pull is an entry only: a key for all tenants names whose.
+    """
+    return answer(explain_refused_pull(ctx.db, ctx.tenant(tenant_id), pull_job_id).to_json())
 
 
 def _before(cursor: str | None) -> tuple[Instant, str] | None:

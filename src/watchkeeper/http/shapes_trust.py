@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from watchkeeper.http.shapes import CheckOut
+
 
 class FlipOut(BaseModel):
     was: str = Field(description="The recorded verdict, such as DEFER COOLDOWN.")
@@ -158,3 +160,19 @@ class DivergenceOut(BaseModel):
 class ShownShadowOut(ShadowOut):
     document: str
     divergence: DivergenceOut
+
+
+class RefusedOut(BaseModel):
+    kind: Literal["pull", "turn"]
+    id: str
+    entry_id: str
+    at: str
+    reason: str
+
+
+class RefusalOut(BaseModel):
+    refused: RefusedOut
+    checks: list[CheckOut]
+    binding_check: str | None
+    earliest_pass_at: str | None
+    smallest_change: str | None

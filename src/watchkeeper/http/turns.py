@@ -7,6 +7,7 @@ from typing import Literal
 
 from fastapi import Response
 
+from watchkeeper.actions.explain_refusal import explain_refused_turn
 from watchkeeper.actions.locate_tenant import Thing
 from watchkeeper.actions.show_turn import list_turns, show_turn
 from watchkeeper.core.time import Instant
@@ -27,6 +28,7 @@ from watchkeeper.http.answers import (
 from watchkeeper.http.context import Ctx
 from watchkeeper.http.route import router
 from watchkeeper.http.shapes import Page, ReservedTurnOut, SettlementOut, ShownTurnOut, TurnOut
+from watchkeeper.http.shapes_trust import RefusalOut
 from watchkeeper.input_types import INTEGER_MAX, Id
 from watchkeeper.inputs import FinalizeIn, ProgressIn, TurnIn
 from watchkeeper.turn_methods import asked_of, usage_of
@@ -74,6 +76,16 @@ def get_turn(turn_id: Id, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
     """One turn: its reserve, how it was settled, and where its usage event is."""
     whose = ctx.tenant_of(Thing.TURN, turn_id, tenant_id)
     return answer(views.shown_turn(show_turn(ctx.db, whose, turn_id), whose))
+
+
+@routes.get("/v1/turns/{turn_id}/explain", response_model=RefusalOut)
+@needs(Access.READ)
+def get_refused_turn(turn_id: Id, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
+    """Why a turn was refused: each model that was tried, what it lacked, and what would help.
+
+    404 for one that was not. A refused turn is an entry only: a key for all tenants names whose.
+    """
+    return answer(explain_refused_turn(ctx.db, ctx.tenant(tenant_id), turn_id).to_json())
 
 
 @routes.post("/v1/turns/{turn_id}/progress", status_code=204)

@@ -37,8 +37,7 @@ def get_pull(name: str, page: Shown) -> Response:
 def get_turn(turn_id: str, page: Shown) -> Response:
     db, tenant = page.server.db, page.tenant
     name = asked.checked("turn", turn_id) or ""
-    refusal: Refusal | None = explain_refused_turn(db, tenant, name)
-    turn = _turn(db, tenant, name)
+    refusal, turn = _refused(db, tenant, name), _turn(db, tenant, name)
     if turn is None and refusal is None:
         raise NotFound(f"there is no turn {name}", turn_id=name)
     return page.show("turn.html", name=name, turn=turn, refusal=refusal)
@@ -54,5 +53,12 @@ def _pull(db: Database, tenant: TenantId, name: str) -> Pull | None:
 def _turn(db: Database, tenant: TenantId, name: str) -> Turn | None:
     try:
         return show_turn(db, tenant, name)
+    except NotFound:
+        return None
+
+
+def _refused(db: Database, tenant: TenantId, name: str) -> Refusal | None:
+    try:
+        return explain_refused_turn(db, tenant, name)
     except NotFound:
         return None
