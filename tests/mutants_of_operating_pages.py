@@ -4,7 +4,7 @@ PAGES = "tests/http/pages"
 
 OPERATING_PAGES = [
     (
-        "http/page.py",
+        "http/form.py",
         'path.startswith("/") and not path.startswith(("//", "/\\\\")) and path.isprintable()',
         'path.startswith("/") and path.isprintable()',
         f"{PAGES}/test_plans.py::test_afterwards_only_a_page_of_ours_is_shown",

@@ -63,7 +63,7 @@ SEARCHES = [
     ),
     (
         "http/page.py",
-        'request.scope["raw_path"].partition(b"?")[0].decode("ascii")',
+        'request.scope["raw_path"].partition(b"?")[0].decode("latin-1")',
         "request.url.path",
         f"{PAGES}/test_accounts.py::"
         "test_whoever_has_to_log_in_first_comes_back_to_the_same_name[sqlite]",

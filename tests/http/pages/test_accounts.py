@@ -182,7 +182,9 @@ def test_looking_changes_nothing(door: Door) -> None:
 def test_whoever_has_to_log_in_first_comes_back_to_the_same_name(dev_door: Door) -> None:
     """A slash within a name is written otherwise than one between names, and stays so."""
     asked = "/accounts/a%2F..%2Fb?stage=act"
-    stranger = TestClient(dev_door.app, base_url="http://localhost", follow_redirects=False)
+    stranger = TestClient(
+        dev_door.app, "http://localhost", follow_redirects=False, client=("127.0.0.1", 50000)
+    )
     assert stranger.get(asked).headers["location"] == asked
     elsewhere = TestClient(dev_door.app, base_url="http://example.com", follow_redirects=False)
     assert elsewhere.get(asked).headers["location"] == f"/login?next={quote(asked, safe='')}"
