@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.mutants_of_operating_pages import OPERATING_PAGES
+from tests.mutants_of_overview import OVERVIEW
 from tests.mutants_of_pages import PAGES
 from tests.mutants_of_plan_doors import PLAN_DOORS
 from tests.mutants_of_plans import PLANS
@@ -365,7 +366,7 @@ MUTANTS = [
     ),
 ]
 OTHERS = (*TURNS, *PULL_DOORS, *PULLS, *PLANS, *PLAN_DOORS, *REPORTING, *TRUST, *REPLAYS)
-MUTANTS += [Mutant(*one) for one in (*OTHERS, *PAGES, *SEARCHES, *OPERATING_PAGES)]
+MUTANTS += [Mutant(*one) for one in (*OTHERS, *PAGES, *SEARCHES, *OPERATING_PAGES, *OVERVIEW)]
 
 
 def survives(mutant: Mutant) -> bool:

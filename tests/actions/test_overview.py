@@ -121,6 +121,16 @@ def test_a_long_backlog_is_counted_up_to_a_bound_and_its_oldest_is_seen(
     assert (look(db).backlog.waiting, look(db).backlog.is_capped) == (9, False)
 
 
+def test_what_is_old_and_not_counted_yet_is_not_in_the_window(
+    db: Database, clock: Clock, admission: Admission
+) -> None:
+    ask(admission, "a")
+    clock.advance(days=2)
+    found = look(db).verdicts
+    assert (found.total("ALLOW"), sum(found.series("ALLOW"))) == (0, 0)
+    assert look(db, Window.WEEK).verdicts.total("ALLOW") == 1
+
+
 def test_messages_of_others_are_not_in_the_backlog(db: Database, admission: Admission) -> None:
     create_tenant(db, TenantId("beta"))
     put(db, letter("beta"), letter("beta", topic="theirs"))
