@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable
 from functools import partial
 
-from bench import places, product
+from bench import carrier, places
 from bench.measure import median_of, met, ratio, table
 from bench.peers import peer
 from bench.settings import Settings
@@ -28,19 +28,19 @@ def plans(settings: Settings) -> str:
     rounds: list[dict[str, float]] = []
     with places.postgres() as server, peer(server, "bench.dbos_peer", "") as ask:
         name = places.product_template(server)
-        carrier = product.Carrier(server.tcp_url(name))
+        bearer = carrier.Carrier(server.tcp_url(name))
         ask("run 20")
-        carrier.carry(20, 10)
+        bearer.carry(20, 10)
         for number in range(settings.rounds):
             sides: dict[str, Callable[[], float]] = {DBOS: partial(ask, f"run {WORKFLOWS}")}
             for width in GOALS:
-                sides[str(width)] = partial(carrier.carry, PLANS[width], width)
+                sides[str(width)] = partial(bearer.carry, PLANS[width], width)
             names = list(sides)
             dice.shuffle(names)
             rounds.append({side: sides[side]() for side in names})
             shown = {side: f"{rate:,.0f}/s" for side, rate in rounds[-1].items()}
             settings.tell(f"plans, round {number + 1}, steps: {shown}")
-        carrier.close()
+        bearer.close()
     rows = []
     for width, goal in GOALS.items():
         found = ratio(rounds, str(width), DBOS)

@@ -6,7 +6,7 @@ from tests.carrying import MEET, Orchestrator
 from tests.databases import Place
 from watchkeeper.core.ids import IntentId, MessageId, TenantId
 from watchkeeper.ids import new_id
-from watchkeeper.store import intents, plans, tenants
+from watchkeeper.store import intents, plan_ends, plans, tenants
 
 pytestmark = [
     pytest.mark.postgresql,
@@ -102,6 +102,12 @@ def test_statements_of_the_hot_path_read_what_they_ask_for(place: Place) -> None
         intents.save(tx, [begun])
         plans.active_of(tx, [("ann", loaded.plan.plan_type)])
         plans.wake(tx, [("ann", loaded.plan.plan_type)])
+    with one.db.batch(tenant) as tx:
+        tenants.lock(tx)
+        assert plans.load_due(tx, 10) == ([], [])
+        assert plans.read_next_due(plans.send_next_due(tx, [plan_id])) is not None
+        plans.active_of(tx, [("ann", loaded.plan.plan_type)])
+        assert plan_ends.read(tx, plan_ends.send(tx, [], [plan_id])).plans.keys() == {plan_id}
     one.close()
     after, scanned = read(place)
     for name in TABLES:

@@ -60,6 +60,7 @@ class Crew:
         self._threads = 0
         self._ended_count = 0
         self._seen_count = -1
+        self._is_waking = False  # on the event loop: the dispatcher is about to be told
         self.held = 0  # started or waiting here, not yet taken as ended
 
     @property
@@ -192,6 +193,12 @@ class Crew:
         result, value = await attempt_async(self.topic.call, argument, self.timeout_seconds)
         self._ended.append(Ended(message, argument, result, value))
         self._ended_count += 1
+        if not self._is_waking:  # behind those that are ready: what ends together is written so
+            self._is_waking = True
+            asyncio.get_running_loop().call_soon(self._wake_once)
+
+    def _wake_once(self) -> None:
+        self._is_waking = False
         self._wake()
 
 
