@@ -127,8 +127,8 @@ PAGES = [
     ),
     (
         "core/replay_tally.py",
-        'what = ADDED if now == "ALLOW" else SAVED if was == "ALLOW" else OTHER',
-        "what = OTHER",
+        "return ADDED if self.runs > 0 else SAVED if self.runs < 0 else OTHER",
+        "return OTHER",
         "tests/actions/test_plan_policy.py::test_flips_are_told_by_their_hour[sqlite]",
     ),
 ]

@@ -283,12 +283,13 @@ def test_more_requests_than_fit_are_told_to_come_back(databases: Databases) -> N
 
 @pytest.mark.req("O-30")
 def test_metrics_name_no_tenant_and_no_account(door: Door) -> None:
-    client = door.client(door.tenant("canary-tenant"))
-    client.post("/v1/triggers", json={"events": [door.event(account_id="canary-account")]})
-    client.get("/v1/accounts/canary-account")
-    client.request("CANARY", "/v1/canary-path")
+    """Words that no other test has: metrics are of the process."""
+    client = door.client(door.tenant("magpie-tenant"))
+    client.post("/v1/triggers", json={"events": [door.event(account_id="magpie-account")]})
+    client.get("/v1/accounts/magpie-account")
+    client.request("MAGPIE", "/v1/magpie-path")
     text = door.with_key(None).get("/metrics").text
-    assert "canary" not in text.lower()
+    assert "magpie" not in text.lower()
     assert 'watchkeeper_verdicts_total{reason="",result="ALLOW"}' in text
     assert (
         'watchkeeper_outbox_messages{status="pending",topic="decision.evaluation_requested"} 1.0'
