@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -56,8 +57,30 @@ SECRET = re.compile(
 IMPURE = {"now", "utcnow", "today", "time", "monotonic", "uuid4", "uuid7", "random", "getenv"}
 IMPURE |= {"open", "print", "input", "read_text", "write_text", "environ", "sleep"}
 
-each_file = pytest.mark.parametrize("path", FILES, ids=name_of)
-each_core_file = pytest.mark.parametrize("path", CORE, ids=name_of)
+Rule = Callable[[Path], None]
+
+
+def each_of(files: Sequence[Path]) -> Callable[[Rule], Callable[[], None]]:
+    """One test for all of them, which names every file that breaks the rule."""
+
+    def made(rule: Rule) -> Callable[[], None]:
+        def test() -> None:
+            broken = []
+            for path in files:
+                try:
+                    rule(path)
+                except AssertionError as error:
+                    broken.append(f"{name_of(path)}: {error}")
+            assert not broken, "\n".join(broken)
+
+        test.__name__, test.__qualname__ = rule.__name__, rule.__qualname__
+        return test
+
+    return made
+
+
+each_file = each_of(FILES)
+each_core_file = each_of(CORE)
 
 
 @each_file
@@ -71,12 +94,12 @@ def test_a_file_and_its_functions_fit_on_the_desk(path: Path) -> None:
         assert length <= FUNCTION_LINES_MAX, f"{place}: {function.name} is {length} lines"
 
 
-@pytest.mark.parametrize("path", FILES + TESTS, ids=name_of)
+@each_of(FILES + TESTS)
 def test_a_file_says_what_it_is_for(path: Path) -> None:
     assert not path.stat().st_size or ast.get_docstring(tree_of(path)), f"{path}: no docstring"
 
 
-@pytest.mark.parametrize("path", FILES + TESTS, ids=name_of)
+@each_of(FILES + TESTS)
 def test_nothing_is_left_for_later(path: Path) -> None:
     assert not UNFINISHED.search(path.read_text())
 

@@ -17,6 +17,7 @@ from watchkeeper.store import outbox_backlog, tally_series
 from watchkeeper.store.database import Database
 
 pytestmark = [
+    pytest.mark.brand_new,
     pytest.mark.postgresql,
     pytest.mark.parametrize("engine", ["postgresql"]),
     pytest.mark.req("U-31"),

@@ -19,6 +19,7 @@ from watchkeeper.core.time import SECOND, Instant
 from watchkeeper.store.database import Database
 
 pytestmark = [
+    pytest.mark.brand_new,
     pytest.mark.postgresql,
     pytest.mark.parametrize("engine", ["postgresql"]),
     pytest.mark.req("U-31"),
