@@ -62,6 +62,8 @@ class Seam:
                 opened = sqlite3.connect(*given, **named, factory=Connection)
                 opened.create_function("sim_process", 0, lambda: self.process.id)
             else:
+                if self.process.is_dead:  # nobody would close it
+                    raise Killed
                 named = {**named, "application_name": self.process.id}
                 opened = PgConnection.connect(*given, **named)
             opened.seam = self

@@ -25,7 +25,7 @@ from watchkeeper.actions.deliver_outside import Outside
 from watchkeeper.actions.settle_attempts import bury_exhausted
 from watchkeeper.core.delivery import Delivered, Order
 from watchkeeper.core.ids import Token
-from watchkeeper.core.time import EARLIEST, SECOND
+from watchkeeper.core.time import EARLIEST, SECOND, Instant
 from watchkeeper.handlers.registry import DELIVERED, Ended, Follow, Registry, Topic
 from watchkeeper.handlers.renew_leases import Leases
 from watchkeeper.handlers.run_in_threads import Crew, LoopThread, Piece
@@ -37,7 +37,7 @@ from watchkeeper.telemetry import count_deliveries
 BATCH_MAX = 500
 """Messages of one topic that are claimed at once, however many slots are free."""
 
-SPARED_SECONDS = 0.01
+SPARED_US = SECOND // 100
 """While work follows from work here, the database is asked for more no more often than this."""
 
 NOTHING = Exchanged(True, [], False, None, EARLIEST)
@@ -89,10 +89,13 @@ class Dispatcher:
         has_begun = self._write(first)  # what follows from it is begun at once
         if has_begun:
             self._begin()
-        is_recent = self.leases.clock() - self._asked < SPARED_SECONDS
-        if has_begun and is_recent and not (plain or own):
+        since_us = int((self.leases.clock() - self._asked) * SECOND)
+        if has_begun and since_us < SPARED_US and not (plain or own):
             count_deliveries(self.counts - before)
-            return replace(self._found, claimed=[], has_more=True)
+            now = Instant(self._found.now + since_us)  # the rest of the time: ends come before
+            return replace(
+                self._found, claimed=[], now=now, due_at=Instant(now + SPARED_US - since_us)
+            )
         queues = self._queues() if claiming else []
         since = self._asked = self.leases.clock()
         try:
