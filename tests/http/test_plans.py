@@ -461,7 +461,7 @@ def test_what_became_of_plans_is_counted(door: Door, client: TestClient) -> None
     assert {key: after[key] - before[key] for key in names} == dict.fromkeys(names, 1.0)
     metrics = door.with_key(None).get("/metrics").text
     assert 'watchkeeper_intents_open{status="PENDING_APPROVAL"} 0.0' in metrics
-    assert "canary" not in metrics
+    assert "canary words" not in metrics
 
 
 @pytest.mark.req("T-10")

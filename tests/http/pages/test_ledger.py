@@ -41,7 +41,9 @@ def test_a_kind_and_an_account_are_filters(door: Door) -> None:
     mine = settle(door, "acme")
     look = Look(door, "acme")
     page = look.get(f"/ledger?kind={Kind.PULL_DECIDED}&subject={mine.account}")
-    assert links(page, "/pulls/") == [f"/pulls/{mine.pull}"]
+    refused, made = links(page, "/pulls/")
+    assert made == f"/pulls/{mine.pull}"
+    assert "was refused" in words(look.get(refused))
     assert "No entry matches" in words(look.get("/ledger?subject=zed"))
     assert mine.plan in look.get(f"/ledger?subject={mine.plan}")
 
