@@ -22,7 +22,7 @@ from watchkeeper.http.access import Access, needs
 from watchkeeper.http.page import HEADERS, Page, Shown, pages
 
 GAP_SECONDS = 1.0
-TOLD_PER_SECOND_MAX = 20
+TOLD_PER_SECOND_MAX = 10
 HEARTBEAT_SECONDS = 15.0
 
 routes = pages()
