@@ -11,7 +11,7 @@ from contextlib import closing
 
 import psycopg
 
-from bench import places, product
+from bench import carrier, places, product
 from bench.events import HELD_TRIGGER, PLAIN_TRIGGER
 from bench.product import TENANT
 from bench.settings import Settings
@@ -53,7 +53,7 @@ PLANS = 5_000
 PULLS = 100_000
 RUNS = 100_000
 
-_POLICY = f"{product.POLICY}\n{product.PLAN_POLICY}".replace(
+_POLICY = f"{product.POLICY}\n{carrier.PLAN_POLICY}".replace(
     '\n[delivery.topics."action.requested"]\nconcurrency = 1000\n', "\n"
 )
 _AT = f"%(now)s - {DAYS * 86_400}000000 + i * {DAYS * 86_400}000000 / %(count)s"
