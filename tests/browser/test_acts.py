@@ -5,7 +5,6 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.bridge import Bridge
 from tests.browser.conftest import Open
-from tests.browser.walk import is_built
 from watchkeeper.core.ids import TenantId
 
 pytestmark = [pytest.mark.req("U-32"), pytest.mark.timeout(240)]
@@ -21,10 +20,6 @@ def live(page: Page) -> None:
 
 def never_reloaded(page: Page) -> bool:
     return page.evaluate("() => window.stamp") == "still here"
-
-
-def needs(path: str) -> pytest.MarkDecorator:
-    return pytest.mark.skipif(not is_built(path), reason=f"{path} is not built yet")
 
 
 def agree(page: Page, name: str) -> None:
@@ -87,7 +82,6 @@ def test_a_rejection_asks_once(bridge: Bridge, enter: Open) -> None:
     assert bridge.door.admin.get(path).json()["items"][0]["status"] == "REJECTED"
 
 
-@needs("/outbox")
 def test_a_dead_letter_is_redriven(bridge: Bridge, enter: Open) -> None:
     message_id = bridge.dead_letter()
     page = enter(f"/outbox/{message_id}")
@@ -101,7 +95,6 @@ def test_a_dead_letter_is_redriven(bridge: Bridge, enter: Open) -> None:
     assert bridge.status(message_id) == "delivered"
 
 
-@needs("/kill-switches")
 def test_a_kill_switch_is_thrown_and_holds(bridge: Bridge, enter: Open) -> None:
     kind = "TIME_RITUAL_DAILY_BRIEF"
     assert bridge.trigger(trigger_type=kind)["result"] == "ALLOW"

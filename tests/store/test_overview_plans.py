@@ -7,6 +7,7 @@ import pytest
 from tests.databases import Clock, Place
 from tests.looking import Lookout
 from tests.play import ACME, event
+from tests.reading import Read, reading
 from watchkeeper.actions.overview import Window, show_overview
 from watchkeeper.actions.population import Populations
 from watchkeeper.actions.show_budgets import show_budgets
@@ -69,33 +70,13 @@ def lookout(db: Database, place: Place, clock: Clock) -> Lookout:
 
 
 @pytest.fixture
-def read(place: Place) -> Callable[[Callable[[Database], object]], int]:
-    """How many rows and index entries are read for an answer."""
-
-    def total() -> int:
-        [(by_index,)] = place.execute(
-            "select sum(coalesce(idx_tup_read, 0)) from pg_stat_user_indexes"
-            f" where relname in {TABLES}"
-        )
-        [(by_scan,)] = place.execute(
-            f"select sum(coalesce(seq_tup_read, 0)) from pg_stat_user_tables"
-            f" where relname in {TABLES}"
-        )
-        return int(by_index) + int(by_scan)
-
-    def found(ask: Callable[[Database], object]) -> int:
-        before = total()
-        opened = place.open()
-        assert ask(opened)
-        opened.close()  # a connection reports what it did when it ends
-        return total() - before
-
-    return found
+def read(place: Place) -> Read:
+    return reading(place, TABLES)
 
 
 def test_what_an_overview_reads_is_bounded(
     lookout: Lookout,
-    read: Callable[[Callable[[Database], object]], int],
+    read: Read,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(tally_series, "ENTRIES_MAX", 2 * COUNTED)

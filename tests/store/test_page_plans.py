@@ -1,12 +1,11 @@
 """Pages on PostgreSQL: what one reads does not grow with the ledger nor with the accounts."""
 
-from collections.abc import Callable
-
 import pytest
 
 from tests.databases import START_AT, Clock, Place
 from tests.looking import Lookout
 from tests.play import ACME, event
+from tests.reading import Read, reading
 from watchkeeper.actions.search_accounts import search_accounts
 from watchkeeper.actions.search_ledger import SCANNED, SCANS_MAX, Search, search_ledger
 from watchkeeper.actions.show_seals import show_seals
@@ -70,28 +69,8 @@ def lookout(db: Database, place: Place, clock: Clock) -> Lookout:
 
 
 @pytest.fixture
-def read(place: Place) -> Callable[[Callable[[Database], object]], int]:
-    """How many rows and index entries are read for an answer."""
-
-    def total() -> int:
-        [(by_index,)] = place.execute(
-            "select sum(coalesce(idx_tup_read, 0)) from pg_stat_user_indexes"
-            f" where relname in {TABLES}"
-        )
-        [(by_scan,)] = place.execute(
-            f"select sum(coalesce(seq_tup_read, 0)) from pg_stat_user_tables"
-            f" where relname in {TABLES}"
-        )
-        return int(by_index) + int(by_scan)
-
-    def found(ask: Callable[[Database], object]) -> int:
-        before = total()
-        opened = place.open()
-        assert ask(opened)
-        opened.close()  # a connection reports what it did when it ends
-        return total() - before
-
-    return found
+def read(place: Place) -> Read:
+    return reading(place, TABLES)
 
 
 READS = {
@@ -140,9 +119,7 @@ READS = {
 }
 
 
-def test_a_page_reads_what_it_needs(
-    lookout: Lookout, read: Callable[[Callable[[Database], object]], int]
-) -> None:
+def test_a_page_reads_what_it_needs(lookout: Lookout, read: Read) -> None:
     found = {name: read(ask) for name, ask in READS.items()}
     assert {name: rows for name, rows in found.items() if rows > 4 * READ + MORE} == {}
     wanted = Search({"kind": "verdict", "reason": "KILL_SWITCH"})

@@ -1,7 +1,7 @@
 """What people do with plans and intents, in one table.
 
-A deed is done by one call of the carrier. HTTP, the command line and the pages go by this table:
-a deed that stands here is to be found behind every door, under the same name.
+A deed is done by one call of the carrier. HTTP and the pages go by this table; a test finds
+each deed that stands here behind every other door too, under the same name.
 """
 
 from __future__ import annotations
