@@ -19,6 +19,7 @@ from watchkeeper.moves import plans as moves
 from watchkeeper.moves import steps as attempts
 from watchkeeper.moves.plan_desk import Case, Desk, Follow
 from watchkeeper.moves.plans import NewPlan
+from watchkeeper.moves.recall import Recall
 from watchkeeper.moves.steps import Ending
 from watchkeeper.store import intents, ledger, plan_context, tenants
 from watchkeeper.store.database import TRIES_MAX, Database
@@ -47,6 +48,7 @@ class Plans:
         self.hears_changes: Callable[[TenantId], bool] = lambda _tenant_id: False
         self.look: Callable[[], object] = lambda: None  # who listens is known before a transaction
         self.known: Container[str] = ()  # types of actions that are carried out in this process
+        self.recall = Recall()
 
     def desk(
         self,
@@ -56,6 +58,7 @@ class Plans:
         *,
         follow: Follow | None = None,
         mark: str | None = None,
+        row: str | None = None,
     ) -> Desk:
         """A desk for plans of the tenant whose lock this transaction holds.
 
@@ -72,6 +75,7 @@ class Plans:
             objectives=self.objectives,
             hears_changes=self.hears_changes(tx.tenant_id),
             mark=mark,
+            row=row,
         )
         tx.after_commit.append(lambda: count_acts(desk.entries))
         return desk

@@ -23,7 +23,7 @@ from watchkeeper.core.time import SECOND
 from watchkeeper.handlers.registry import Ended, Follow, NotStarted, Parked, Registry
 from watchkeeper.moves import steps
 from watchkeeper.moves.lose_messages import Lost
-from watchkeeper.moves.plan_desk import Desk, killed_by
+from watchkeeper.moves.plan_desk import Begun, Desk, killed_by
 from watchkeeper.moves.steps import Ending
 from watchkeeper.store import (
     intents,
@@ -38,6 +38,8 @@ from watchkeeper.store.leases import Message
 from watchkeeper.store.transaction import Tx
 
 M = TypeVar("M")
+SLICE = 25
+"""So many outcomes are judged before the first of them are written, while more are judged."""
 SUSPECT_US = SECOND
 """So long others wait that are suspected of killing the process, while one is tried."""
 
@@ -189,27 +191,40 @@ def _conclude(
     follow: Follow | None,
 ) -> set[MessageId]:
     left = room_left(follow)
+    messages = [one.message for one in ended]
+    names = [_names(one) for one in ended]
 
-    def deed() -> tuple[set[MessageId], Sequence[Message]]:
+    def deed() -> tuple[set[MessageId], Sequence[Begun]]:
+        recalled = carrier.recall.take([m.id for m in messages])
+        known = {one.plan_id for one in recalled}
         with carrier.db.batch(tenant_id) as tx:
             waiting = tenants.send_lock_and_time(tx)
-            messages = [one.message for one in ended]
-            asked = plan_ends.send(tx, messages, [_plan_id(m.payload) for m in messages])
+            others = [plan_id for plan_id, _ in names if plan_id not in known]
+            asked = plan_ends.send(tx, messages, others, list(recalled))
             tenant = tenants.locked(tx, waiting)
             found = plan_ends.read(tx, asked)
             held = found.held
-            desk = carrier.desk(tx, tenant, found.context, follow=left)
+            desk = carrier.desk(tx, tenant, found.context, follow=left, row=found.row)
             desk.take(found.plans)
+            desk.cases.update(
+                {
+                    one.plan_id: case
+                    for one, case in recalled.items()
+                    if one.plan_id in found.unchanged
+                }
+            )
+            if changed := known - found.unchanged:
+                desk.load(changed)
             endings = {
-                _intent_id(one.message.payload): ending
-                for one in ended
+                intent_id: ending
+                for one, (_, intent_id) in zip(ended, names, strict=True)
                 if one.message.id in held and (ending := _ending(one)) is not None
             }
             _write_outcomes(desk, endings)
         return held, desk.begun
 
     held, begun = carrier.db.retrying(deed)
-    hand_on(follow, begun)
+    hand_on(carrier, follow, begun)
     return held
 
 
@@ -218,17 +233,18 @@ def room_left(follow: Follow | None) -> Follow | None:
     return None if follow is None else replace(follow, room=follow.room - len(follow.begun))
 
 
-def hand_on(follow: Follow | None, begun: Sequence[Message]) -> None:
+def hand_on(carrier: Plans, follow: Follow | None, begun: Sequence[Begun]) -> None:
     """These were committed as begun: their handlers are to be called."""
     if follow is not None:
-        follow.begun += [(m, _action(loads(m.payload)["detail"])) for m in begun]
+        follow.begun += [(one.message, _action(one.detail)) for one in begun]
+        carrier.recall.keep(begun)
 
 
 def _write_outcomes(desk: Desk, endings: Mapping[IntentId, Ending]) -> None:
     known = {id: (case, one) for case in desk.cases.values() for id, one in case.intents.items()}
     missing = [id for id in endings if id not in known]
     late = intents.read(desk.tx, missing) if missing else {}
-    for intent_id, ending in endings.items():
+    for place, (intent_id, ending) in enumerate(endings.items(), 1):
         if intent_id in known:
             case, intent = known[intent_id]
         elif intent_id in late and late[intent_id].plan_id in desk.cases:
@@ -240,6 +256,8 @@ def _write_outcomes(desk: Desk, endings: Mapping[IntentId, Ending]) -> None:
             continue
         if steps.conclude(desk, case, intent, ending):
             steps.advance(desk, case)
+        if place % SLICE == 0:
+            desk.send()
     desk.write()
 
 
@@ -291,8 +309,12 @@ def _intent_id(payload: str) -> IntentId:
     return IntentId(loads(payload)["detail"]["intent_id"])
 
 
-def _plan_id(payload: str) -> PlanId:
-    return PlanId(loads(payload)["detail"]["plan_id"])
+def _names(one: Ended) -> tuple[PlanId, IntentId]:
+    """Of the plan and the intent that a message is about."""
+    if isinstance(one.argument, Action):
+        return PlanId(one.argument.plan_id), IntentId(one.argument.intent_id)
+    detail = loads(one.message.payload)["detail"]
+    return PlanId(detail["plan_id"]), IntentId(detail["intent_id"])
 
 
 def _by_tenant(some: Iterable[M], of: Callable[[M], TenantId]) -> dict[TenantId, list[M]]:

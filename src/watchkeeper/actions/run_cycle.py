@@ -24,7 +24,7 @@ from watchkeeper.handlers.registry import Ended, Follow, Registry
 from watchkeeper.moves import plans as moves
 from watchkeeper.moves import steps
 from watchkeeper.moves.lose_messages import Lost
-from watchkeeper.moves.plan_desk import Case, Desk, plan_cycle
+from watchkeeper.moves.plan_desk import Begun, Case, Desk, plan_cycle
 from watchkeeper.store import plan_ends, plans, tenants
 from watchkeeper.store.json import loads
 from watchkeeper.store.leases import Message
@@ -86,7 +86,7 @@ class _Done(NamedTuple):
 
     is_held: bool  # its message, until it was ended
     counts: Counter[str]
-    begun: Sequence[Message] = ()
+    begun: Sequence[Begun] = ()
 
 
 def _cycle(
@@ -105,7 +105,7 @@ def _cycle(
             asked = plan_ends.send(tx, [] if message is None else [message])
             tenant, found = tenants.locked(tx, waiting), plan_ends.read(tx, asked)
             is_held = message is None or bool(found.held)
-            desk = carrier.desk(tx, tenant, found.context, follow=left)
+            desk = carrier.desk(tx, tenant, found.context, follow=left, row=found.row)
             if not is_held or planned_at not in (None, desk.context.cycle_at):
                 return _Done(is_held, counts)
             _carry(desk, planned_at)
@@ -114,7 +114,7 @@ def _cycle(
         return _Done(is_held, counts, desk.begun)
 
     done = carrier.db.retrying(deed)
-    hand_on(follow, done.begun)
+    hand_on(carrier, follow, done.begun)
     return done
 
 

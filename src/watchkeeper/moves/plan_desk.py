@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from watchkeeper.core.approvals import Risk
 from watchkeeper.core.envelope import PLAN_CHANGED, SOURCE
@@ -47,14 +47,14 @@ class Follow(Protocol):
 class Case:
     """One plan on the desk, as it is now."""
 
-    __slots__ = ("intents", "is_changed", "is_moved", "plan", "steps")
+    __slots__ = ("intents", "is_moved", "plan", "row", "steps")
 
     def __init__(self, found: Loaded) -> None:
         self.plan: Plan = found.plan
         self.steps: dict[str, Step] = {step.step_id: step for step in found.steps}
         self.intents: dict[str, Intent] = {one.intent_id: one for one in found.intents}
-        self.is_changed = False
         self.is_moved = False  # to another status than the stored one
+        self.row: str | None = None  # what the plan's row is known by, where that is known
 
     @property
     def under_way(self) -> Intent | None:
@@ -67,6 +67,14 @@ class Case:
     def facts(self) -> dict[str, Any]:
         facts: dict[str, Any] = loads(self.plan.facts)
         return facts
+
+
+class Begun(NamedTuple):
+    """An action that is to be carried out here once it is committed."""
+
+    message: Message
+    detail: dict[str, Any]  # of the message
+    case: Case
 
 
 class Desk:
@@ -84,6 +92,7 @@ class Desk:
         objectives: Objectives | None = None,
         hears_changes: bool = False,
         mark: str | None = None,
+        row: str | None = None,
     ) -> None:
         self.tx = tx
         self.tenant = tenant
@@ -100,14 +109,18 @@ class Desk:
         self._new_intents: dict[str, Intent] = {}
         self._intents: dict[str, Intent] = {}
         self._entries: list[Entry] = []
+        self._entries_sent = 0
+        self._changed: dict[PlanId, Case] = {}
+        self._touched: dict[PlanId, Case] = {}
         self._passed: list[Plan] = []
         self._messages: list[NewMessage] = []
-        self._claimed: list[NewMessage] = []
+        self._claimed: list[tuple[NewMessage, dict[str, Any], Case]] = []
         self._freed: set[tuple[str, str]] = set()
         self._auto = 0
         self._next_cycle: Instant | None = None
         self._risks: Mapping[str, Risk] | None = None
-        self.begun: list[Message] = []  # after `write`: messages that are to be delivered here
+        self._row = row  # what plans' rows are known by that are written here
+        self.begun: list[Begun] = []  # after `write`
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -159,7 +172,7 @@ class Desk:
     def put(self, case: Case, **changes: Any) -> None:
         """Change a plan. A change of its status is news; one that ends it makes room."""
         before, case.plan = case.plan, case.plan._replace(**changes)
-        case.is_changed = True
+        self.touch(case)
         if before.status is not case.plan.status:
             if case.is_moved:
                 self._passed.append(before)
@@ -168,6 +181,10 @@ class Desk:
                 self._freed.add((before.account_id, before.plan_type))
             if self.hears_changes:
                 self._messages.append(self._news(case.plan, before.status))
+
+    def touch(self, case: Case) -> None:
+        """Write the plan's row, and have its time be heeded when the next cycle is planned."""
+        self._changed[case.plan.plan_id] = self._touched[case.plan.plan_id] = case
 
     def wake(self, case: Case, at: Instant | None) -> None:
         """Have a cycle look at a plan then, or earlier: one that finds nothing to do asks again.
@@ -199,7 +216,7 @@ class Desk:
         """Whether the next action of this type is carried out here, at once."""
         if self.follow is None or action_type not in self.follows:
             return False
-        return len(self._claimed) < self.follow.room
+        return len(self.begun) + len(self._claimed) < self.follow.room
 
     def request(self, case: Case, intent: Intent) -> None:
         """Ask for an action to be carried out, by this message: an earlier one no longer asks.
@@ -227,8 +244,10 @@ class Desk:
         payload = {"detail": detail, "detail-type": "ACTION_REQUESTED", "source": SOURCE}
         id = MessageId(new_id())
         message = NewMessage(ACTION_REQUESTED, encode(payload), id=id)
-        is_begun = intent.state is IntentState.EXECUTING
-        (self._claimed if is_begun else self._messages).append(message)
+        if intent.state is IntentState.EXECUTING:
+            self._claimed.append((message, detail, case))
+        else:
+            self._messages.append(message)
         self.put_intent(case, intent._replace(message_id=id))
 
     def record(
@@ -270,12 +289,16 @@ class Desk:
 
     def write(self) -> None:
         """Write all of it, and plan the cycle that the first of these plans needs."""
-        due = [case.plan.due_at for case in self.cases.values() if case.is_changed]
-        at = self._first(due)
+        at = self._first([case.plan.due_at for case in self._touched.values()])
         planned = self.context.cycle_at
         if at is not None and (planned is None or planned > at):
             self._next_cycle = at
-        self._write()
+        self._send(is_last=True)
+
+    def send(self) -> None:
+        """Write what was decided so far, where the database works while more is being decided."""
+        if self.tx.works_ahead:
+            self._send(is_last=False)
 
     def write_cycle(self, planned_at: Instant | None, others_at: Instant | None) -> None:
         """The same at the end of a cycle, which plans the next one: when the next plan is due.
@@ -288,7 +311,7 @@ class Desk:
             plans.forget_cycle(self.tx)
         elif (at := Instant(max(at, self.now))) == planned_at or at != self.context.cycle_at:
             self._next_cycle = at
-        self._write()
+        self._send(is_last=True)
 
     def _first(self, due: Iterable[Instant | None]) -> Instant | None:
         """The first of these times; now, where a plan ended that others may have waited for."""
@@ -297,30 +320,45 @@ class Desk:
             times.append(self.now)
         return min(times, default=None)
 
-    def _write(self) -> None:
+    def _send(self, *, is_last: bool) -> None:
         tx = self.tx
-        changed = [case.plan for case in self.cases.values() if case.is_changed]
         for passed in self._passed:  # each status is reached by a way that the tables name
             plans.save(tx, [passed])
+        entries = self._entries[self._entries_sent :]
         with tx.together():  # none of them is about the rows of another
             plans.save_steps(tx, [(plan_id, step) for (plan_id, _), step in self._steps.items()])
             intents.save(tx, list(self._intents.values()))
-            plans.save(tx, changed)
-            if self._auto:
+            plans.save(tx, [case.plan for case in self._changed.values()])
+            if is_last and self._auto:
                 intents.use(tx, day_of(self.now), self._auto)
-            if self._next_cycle is not None:
+            if is_last and self._next_cycle is not None:
                 plans.set_cycle(tx, self._next_cycle)
                 self._messages.append(cycle_message(tx, self._next_cycle))
             outbox.enqueue_plain(tx, self._messages)
-            ledger.append(tx, self.tenant, self._entries)
-            if self._entries:
+            ledger.append(tx, self.tenant, entries)
+            if is_last and self._entries:
                 tenants.save_seq(tx, self.tenant)
-            if self.follow is not None:
-                lease = (self.follow.token, self.follow.lease_us)
-                self.begun = outbox.enqueue_claimed(tx, ACTION_REQUESTED, *lease, self._claimed)
-        intents.insert(tx, list(self._new_intents.values()))  # after the attempt before has ended
-        if self._freed:
+            self._send_claimed()
+            intents.insert(tx, list(self._new_intents.values()))
+        if is_last and self._freed:
             plans.wake(tx, self._freed)
+        for case in self._changed.values():
+            case.row, case.is_moved = self._row, False
+        self._entries_sent = len(self._entries)
+        for sent in (self._changed, self._steps, self._intents, self._new_intents):
+            sent.clear()
+        self._passed.clear()
+        self._messages.clear()
+
+    def _send_claimed(self) -> None:
+        if self.follow is None or not self._claimed:
+            return
+        lease = (self.follow.token, self.follow.lease_us)
+        new = [message for message, _, _ in self._claimed]
+        claimed = outbox.enqueue_claimed(self.tx, ACTION_REQUESTED, *lease, new)
+        those = zip(claimed, self._claimed, strict=True)
+        self.begun += [Begun(message, detail, case) for message, (_, detail, case) in those]
+        self._claimed.clear()
 
     def _news(self, plan: Plan, before: PlanStatus) -> NewMessage:
         detail = {

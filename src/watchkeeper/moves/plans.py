@@ -61,7 +61,8 @@ def draft(desk: Desk, new: NewPlan, *, by: str, source: str) -> Case:
     desk.cases[plan.plan_id] = case
     accounts.ensure(desk.tx, plan.account_id)
     plans.insert(desk.tx, plan, new.steps)
-    case.is_changed = plan.due_at is not None
+    if plan.due_at is not None:
+        desk.touch(case)
     desk.record(case, Kind.PLAN_CREATED, by=by, steps=_told(new.steps), objective=plan.objective)
     return case
 
@@ -79,7 +80,8 @@ def edit(desk: Desk, case: Case, new: NewPlan, *, by: str) -> None:
     case.steps = {step.step_id: step for step in new.steps}
     accounts.ensure(desk.tx, plan.account_id)
     plans.edit(desk.tx, case.plan, new.steps)
-    case.is_changed = plan.due_at is not None
+    if plan.due_at is not None:
+        desk.touch(case)
     desk.record(case, Kind.PLAN_UPDATED, by=by, steps=_told(new.steps), objective=plan.objective)
 
 

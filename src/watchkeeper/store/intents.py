@@ -118,12 +118,14 @@ _COUNT_OPEN = Statement(
 
 
 def insert(tx: Tx, intents: Sequence[Intent]) -> None:
+    """Write new attempts, behind the ends of those before them."""
     if not intents:
         return
     if tx.engine == "sqlite":
         tx.run_many(_INSERT, [(tx.tenant_id, *intent) for intent in intents])
         return
-    tx.run(_INSERT, (tx.tenant_id, encode([intent._asdict() for intent in intents])))
+    told = encode([intent._asdict() for intent in intents])
+    tx.run_behind(_INSERT, (tx.tenant_id, told))
 
 
 def save(tx: Tx, intents: Sequence[Intent]) -> None:

@@ -61,6 +61,7 @@ class Session:
         "_driver",
         "_engine",
         "_gathered",
+        "_is_behind",
         "after_commit",
         "has_news",
         "now",
@@ -74,6 +75,7 @@ class Session:
         self._cursor = driver.cursor()  # for what brings no rows; one that does needs its own
         self._connection = connection
         self._gathered: list[tuple[str, Sequence[object]]] | None = None
+        self._is_behind = False
         self.now = now
         self.has_news = False  # a message was enqueued that is due (soon): wake the workers
         self.after_commit: list[Callable[[], None]] = []  # what only looks on; its errors are lost
@@ -116,20 +118,31 @@ class Session:
         """What is `run` in this block is one statement on PostgreSQL, at the end of the block.
 
         There each statement costs as much as several rows. None of them may see what another
-        of them writes, nor begin with a WITH of its own.
+        of them writes, nor begin with a WITH of its own, nor return anything; `run_behind` is for
+        the one that has to be done after all others.
         """
         if self._engine != "postgresql":
             yield
             return
         gathered: list[tuple[str, Sequence[object]]] = []
         self._gathered = gathered
+        self._is_behind = False
         try:
             yield
         finally:
             self._gathered = None
         if gathered:
             texts, parameters = zip(*gathered, strict=True)
-            self._cursor.execute(_merged(texts), tuple(chain.from_iterable(parameters)))
+            merged = _merged(texts, self._is_behind)
+            self._cursor.execute(merged, tuple(chain.from_iterable(parameters)))
+
+    def run_behind(self, statement: Statement, parameters: Sequence[object] = ()) -> None:
+        """The last of such a block. What the others did is done when its first row is written.
+
+        Its triggers and unique indexes see that; it ends without a WHERE.
+        """
+        self.run(statement, parameters)
+        self._is_behind = True
 
     def run_many(self, statement: Statement, parameters: Sequence[Sequence[object]]) -> None:
         self._cursor.executemany(self._text(statement), parameters)
@@ -146,11 +159,16 @@ class Session:
 
 
 @functools.lru_cache(maxsize=64)
-def _merged(texts: tuple[str, ...]) -> str:
+def _merged(texts: tuple[str, ...], is_behind: bool) -> str:
     *others, last = texts
     if not others:
         return last
-    return f"with {', '.join(f'w{n} as ({text})' for n, text in enumerate(others))} {last}"
+    end = " returning 1" if is_behind else ""
+    parts = ", ".join(f"w{n} as ({text}{end})" for n, text in enumerate(others))
+    if not is_behind:
+        return f"with {parts} {last}"
+    done = " and ".join(f"(select count(*) from w{n}) >= 0" for n in range(len(others)))
+    return f"with {parts} {last} where {done}"
 
 
 class Tx(Session):
