@@ -238,10 +238,10 @@ class Workers:
     def _listen(self) -> None:
         with Line(self.db) as line:
             line.listen()
-            self.db.wake()  # what was told while nobody listened
+            self.db.hear()  # what was told while nobody listened
             while not self._ending.is_set():
                 if line.heard(LISTEN_SECONDS, self._notifier.lines):
-                    self.db.wake()
+                    self.db.hear()
 
     def _sweep(self) -> None:
         sweep_delivered(self.db, retention_days(self.db.policies.latest()))

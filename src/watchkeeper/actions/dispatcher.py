@@ -40,6 +40,9 @@ BATCH_MAX = 500
 SPARED_US = SECOND // 100
 """While work follows from work here, the database is asked for more no more often than this."""
 
+QUIET_US = SECOND // 2
+"""Nor more often than this, while nothing was heard of more and no timer is due."""
+
 NOTHING = Exchanged(True, [], False, None, EARLIEST)
 
 _TOPIC = attrgetter("namespace", "topic")
@@ -71,6 +74,7 @@ class Dispatcher:
         self._unwritten: list[Ended] = []
         self._found = NOTHING
         self._asked = 0.0
+        self._heard = -1
         self._is_claiming = False
 
     def step(self, *, claiming: bool = True) -> Exchanged:
@@ -89,15 +93,12 @@ class Dispatcher:
         has_begun = self._write(first)  # what follows from it is begun at once
         if has_begun:
             self._begin()
-        since_us = int((self.leases.clock() - self._asked) * SECOND)
-        if has_begun and since_us < SPARED_US and not (plain or own):
+        if has_begun and not (plain or own) and (spared := self._spared()) is not None:
             count_deliveries(self.counts - before)
-            now = Instant(self._found.now + since_us)  # the rest of the time: ends come before
-            return replace(
-                self._found, claimed=[], now=now, due_at=Instant(now + SPARED_US - since_us)
-            )
+            return spared
         queues = self._queues() if claiming else []
         since = self._asked = self.leases.clock()
+        self._heard = self.db.heard_count
         try:
             found = exchange(self.db, [one.message for one in plain], queues, self._begin)
         except BaseException:
@@ -155,6 +156,18 @@ class Dispatcher:
         self._loop.close(timeout_seconds)
 
     # -- inside ---------------------------------------------------------------------
+
+    def _spared(self) -> Exchanged | None:
+        """What to wait for, if the database need not be asked yet; ends come before it."""
+        since_us = int((self.leases.clock() - self._asked) * SECOND)
+        now, due_at = Instant(self._found.now + since_us), self._found.due_at
+        is_quiet = self._heard == self.db.heard_count and (due_at is None or due_at > now)
+        left = (QUIET_US if is_quiet else SPARED_US) - since_us
+        if left <= 0:
+            return None
+        until = Instant(now + left)
+        until = until if due_at is None or not is_quiet else min(until, due_at)
+        return replace(self._found, claimed=[], now=now, due_at=until)
 
     def _begin(self) -> None:
         for crew in self._crews.values():

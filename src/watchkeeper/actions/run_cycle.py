@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from watchkeeper.actions.count_acts import count_cycle
 from watchkeeper.actions.plans import Plans
-from watchkeeper.actions.run_actions import hand_on, room_left
+from watchkeeper.actions.run_actions import SLICE, hand_on, room_left
 from watchkeeper.actions.settle_attempts import settle_attempts
 from watchkeeper.core.delivery import Delivered
 from watchkeeper.core.ids import MessageId, PlanId, TenantId
@@ -126,9 +126,11 @@ def _carry(desk: Desk, planned_at: Instant | None) -> None:
     others, loaded = plans.send_next_due(desk.tx, desk.cases), len(desk.cases)
     gated, _ = _consider(desk, most, new, _activate, is_new=True)
     _, left = _consider(desk, most, moving, _advance, is_new=False)
-    for case in gated:
+    for place, case in enumerate(gated, 1):
         if left > 0 and case.plan.status is PlanStatus.ACTIVE:
             left -= _advance(desk, [case])
+        if place % SLICE == 0:
+            desk.send()
     if len(desk.cases) > loaded:
         others = plans.send_next_due(desk.tx, desk.cases)
     desk.write_cycle(planned_at, plans.read_next_due(others))

@@ -55,6 +55,7 @@ class Database:
         self._wall = wall
         self._news = threading.Condition()
         self._news_count = 0
+        self.heard_count = 0
         self.on_news: list[Callable[[], None]] = []
         self.policies = PolicyBook()
         self.sinks = SinkBook()
@@ -138,15 +139,19 @@ class Database:
 
     def tell(self) -> None:
         """Wake whoever waits for work in this process, and through `on_news` in others."""
-        with self._news:
-            self._news_count += 1
-            self._news.notify_all()
+        self.hear()
         for listener in self.on_news:
             with contextlib.suppress(Exception):  # it is committed: nobody may be told it failed
                 listener()
 
+    def hear(self) -> None:
+        """There is, or may be, a message that nobody here has seen: wake this process only."""
+        with self._news:
+            self.heard_count += 1
+        self.wake()
+
     def wake(self) -> None:
-        """Wake this process only: the news came from outside."""
+        """Wake this process only, for what it knows of already: an attempt ended, it is to stop."""
         with self._news:
             self._news_count += 1
             self._news.notify_all()

@@ -1,0 +1,1 @@
+-- Nothing: here a trigger that has nothing to refuse costs nothing.
