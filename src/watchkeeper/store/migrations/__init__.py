@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Engine, create_engine, make_url
 from watchkeeper.store.postgres import APP_ROLE, WORKER_ROLE
 
 HERE = Path(__file__).parent
-HEAD = "0007"
+HEAD = "0008"
 MIGRATION_LOCK = 7_305_118_211  # any number: only one process migrates at a time
 
 
