@@ -48,8 +48,8 @@ PLAN_DOORS = [
     ),
     (
         "actions/plans.py",
-        "tx.after_commit.append(lambda: count_acts(desk.entries))",
-        "count_acts(desk.entries)",
+        "tx.after_commit.append(lambda: count_acts(desk.entries, desk.approvals))",
+        "count_acts(desk.entries, desk.approvals)",
         f"{PLANS}::test_what_became_of_plans_is_counted[sqlite]",
     ),
     (

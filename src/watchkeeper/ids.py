@@ -57,10 +57,9 @@ def new_token() -> str:
 
 def new_id() -> str:
     """A fresh UUIDv7 as text. Unique; not a secret."""
-    milliseconds = _nanoseconds() // 1_000_000
-    noise = _bits(74)
-    text = f"{milliseconds:012x}7{noise >> 62:03x}{(noise & 0x3FFFFFFFFFFFFFFF) | 1 << 63:016x}"
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+    ms, noise = _nanoseconds() // 1_000_000, _bits(74)
+    a, b, c = noise >> 62, noise >> 48 & 0x3FFF | 0x8000, noise & 0xFFFFFFFFFFFF
+    return f"{ms >> 16:08x}-{ms & 0xFFFF:04x}-7{a:03x}-{b:04x}-{c:012x}"
 
 
 def turned(id: str) -> str:

@@ -9,9 +9,9 @@ from watchkeeper import telemetry
 from watchkeeper.core.ledger import Entry, Kind
 from watchkeeper.store import intents
 from watchkeeper.store.database import Database
-from watchkeeper.store.json import loads
 
 _PLAN, _STEP = "PLAN_", "STEP_"
+_START = Kind.STEP_STARTED
 _INTENTS: Mapping[str, str] = {
     Kind.INTENT_APPROVED: "approved",
     Kind.INTENT_REJECTED: "rejected",
@@ -19,9 +19,14 @@ _INTENTS: Mapping[str, str] = {
 }
 
 
-def count_acts(entries: Sequence[Entry]) -> None:
-    """Count what a transaction wrote down. Reasons that people type are no labels."""
-    for (kind, reason), count in Counter([(str(e.kind), _reason(e)) for e in entries]).items():
+def count_acts(entries: Sequence[Entry], approvals: Counter[str]) -> None:
+    """Count what a transaction wrote down. Reasons that people type are no labels.
+
+    Of starts: who had to say yes.
+    """
+    counts = Counter([(str(e.kind), _reason(e)) for e in entries if e.kind is not _START])
+    counts += Counter({(str(_START), approval): n for approval, n in approvals.items()})
+    for (kind, reason), count in counts.items():
         if kind.startswith(_PLAN):
             telemetry.PLANS.labels(kind.removeprefix(_PLAN).lower()).inc(count)
         elif kind.startswith(_STEP):
@@ -31,9 +36,7 @@ def count_acts(entries: Sequence[Entry]) -> None:
 
 
 def _reason(entry: Entry) -> str:
-    """Of a start: who had to say yes. Of a failure: which one it was."""
-    if entry.kind == Kind.STEP_STARTED:
-        return str(loads(entry.data)["approval"])
+    """Of a failure: which one it was."""
     return entry.reason or "" if entry.kind == Kind.STEP_FAILED else ""
 
 

@@ -17,7 +17,8 @@ from watchkeeper.errors import CommitUnknown, Conflict, Invalid, NotFound
 from watchkeeper.ids import is_uuid, new_id
 from watchkeeper.moves import plans as moves
 from watchkeeper.moves import steps as attempts
-from watchkeeper.moves.plan_desk import Case, Desk, Follow
+from watchkeeper.moves.plan_case import Case
+from watchkeeper.moves.plan_desk import Desk, Follow
 from watchkeeper.moves.plans import NewPlan
 from watchkeeper.moves.recall import Recall
 from watchkeeper.moves.steps import Ending
@@ -58,7 +59,6 @@ class Plans:
         *,
         follow: Follow | None = None,
         mark: str | None = None,
-        row: str | None = None,
     ) -> Desk:
         """A desk for plans of the tenant whose lock this transaction holds.
 
@@ -75,9 +75,8 @@ class Plans:
             objectives=self.objectives,
             hears_changes=self.hears_changes(tx.tenant_id),
             mark=mark,
-            row=row,
         )
-        tx.after_commit.append(lambda: count_acts(desk.entries))
+        tx.after_commit.append(lambda: count_acts(desk.entries, desk.approvals))
         return desk
 
     def create(self, tenant_id: TenantId, new: NewPlan, *, by: str, source: str = CALLER) -> PlanId:

@@ -9,27 +9,26 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from watchkeeper.act_results import Action, Outcome
+from watchkeeper.actions.carry_on import action_of
 from watchkeeper.actions.plans import Plans
 from watchkeeper.actions.settle_attempts import bury, settle_attempts
-from watchkeeper.core.delivery import Dead, DeadReason, Delivered, Reject, Retry
-from watchkeeper.core.ids import IntentId, MessageId, PlanId, TenantId
+from watchkeeper.actions.write_outcomes import NotCalled, error_of, write_outcomes
+from watchkeeper.core.delivery import Dead, DeadReason, Delivered, Reject
+from watchkeeper.core.ids import IntentId, MessageId, TenantId
 from watchkeeper.core.plans import Intent, IntentState, Reason
 from watchkeeper.core.sinks import UNHANDLED, UNHANDLED_US
 from watchkeeper.core.time import SECOND
 from watchkeeper.handlers.registry import Ended, Follow, NotStarted, Parked, Registry
 from watchkeeper.moves import steps
 from watchkeeper.moves.lose_messages import Lost
-from watchkeeper.moves.plan_desk import Begun, Desk, killed_by
+from watchkeeper.moves.plan_desk import killed_by
 from watchkeeper.moves.steps import Ending
 from watchkeeper.store import (
     intents,
     kill_switches,
     outbox_settle,
-    plan_ends,
     tenants,
 )
 from watchkeeper.store.database import Database
@@ -38,17 +37,8 @@ from watchkeeper.store.leases import Message
 from watchkeeper.store.transaction import Tx
 
 M = TypeVar("M")
-SLICE = 25
-"""So many outcomes are judged before the first of them are written, while more are judged."""
 SUSPECT_US = SECOND
 """So long others wait that are suspected of killing the process, while one is tried."""
-
-
-@dataclass(frozen=True, slots=True)
-class NotCalled:
-    """Nobody is called: it was begun before and never ended, or it is no longer wanted."""
-
-    is_unknown: bool
 
 
 def start_actions(
@@ -112,7 +102,7 @@ def _start(
 ) -> dict[MessageId, Any]:
     ids = {m.id: IntentId(details[m.id]["intent_id"]) for m in messages}
     begun = intents.execute(tx, ids)
-    told: dict[MessageId, Any] = {m.id: _action(details[m.id]) for m in messages if m.id in begun}
+    told: dict[MessageId, Any] = {m.id: action_of(details[m.id]) for m in messages if m.id in begun}
     others = [m for m in messages if m.id not in told]
     if others:
         found = intents.read(tx, [ids[m.id] for m in others])
@@ -120,7 +110,7 @@ def _start(
         for m in others:
             killed = killed_by(switches, details[m.id]["action_type"])
             intent = found.get(ids[m.id])
-            told[m.id] = _not_begun(m, intent, killed, is_outside) or _action(details[m.id])
+            told[m.id] = _not_begun(m, intent, killed, is_outside) or action_of(details[m.id])
     return told
 
 
@@ -140,23 +130,6 @@ def _not_begun(
     return Ended(message, NotCalled(is_unknown=True), Reject(words))
 
 
-def _action(detail: Mapping[str, Any]) -> Action:
-    return Action(
-        intent_id=detail["intent_id"],
-        tenant_id=detail["tenant_id"],
-        account_id=detail["account_id"],
-        action_type=detail["action_type"],
-        plan_id=detail["plan_id"],
-        plan_type=detail["plan_type"],
-        step_id=detail["step_id"],
-        attempt=detail["attempt"],
-        idempotency_key=detail["idempotency_key"],
-        objective=detail["objective"],
-        data=detail["data"],
-        correlation_id=detail.get("correlation_id"),
-    )
-
-
 def end_actions(
     carrier: Plans,
     registry: Registry,
@@ -170,7 +143,7 @@ def end_actions(
     unknown, back, over = [], [], []
     for one in ended:
         if isinstance(one.argument, NotCalled) and one.argument.is_unknown:
-            dead = Dead(DeadReason.OUTCOME_UNKNOWN, _error(one) or "")
+            dead = Dead(DeadReason.OUTCOME_UNKNOWN, error_of(one) or "")
             unknown.append((one.message, dead))
         elif isinstance(one.result, NotStarted):
             back.append(one)
@@ -180,106 +153,8 @@ def end_actions(
     if back:
         held |= settle_attempts(carrier.db, registry, back)
     for tenant_id, those in _by_tenant(over, lambda one: one.message.tenant_id).items():
-        held |= _conclude(carrier, tenant_id, those, follow)
+        held |= write_outcomes(carrier, tenant_id, those, follow)
     return held
-
-
-def _conclude(
-    carrier: Plans,
-    tenant_id: TenantId,
-    ended: Sequence[Ended],
-    follow: Follow | None,
-) -> set[MessageId]:
-    left = room_left(follow)
-    messages = [one.message for one in ended]
-    names = [_names(one) for one in ended]
-
-    def deed() -> tuple[set[MessageId], Sequence[Begun]]:
-        recalled = carrier.recall.take([m.id for m in messages])
-        known = {one.plan_id for one in recalled}
-        with carrier.db.batch(tenant_id) as tx:
-            waiting = tenants.send_lock_and_time(tx)
-            others = [plan_id for plan_id, _ in names if plan_id not in known]
-            asked = plan_ends.send(tx, messages, others, list(recalled))
-            tenant = tenants.locked(tx, waiting)
-            found = plan_ends.read(tx, asked)
-            held = found.held
-            desk = carrier.desk(tx, tenant, found.context, follow=left, row=found.row)
-            desk.take(found.plans)
-            desk.cases.update(
-                {
-                    one.plan_id: case
-                    for one, case in recalled.items()
-                    if one.plan_id in found.unchanged
-                }
-            )
-            if changed := known - found.unchanged:
-                desk.load(changed)
-            endings = {
-                intent_id: ending
-                for one, (_, intent_id) in zip(ended, names, strict=True)
-                if one.message.id in held and (ending := _ending(one)) is not None
-            }
-            _write_outcomes(desk, endings)
-        return held, desk.begun
-
-    held, begun = carrier.db.retrying(deed)
-    hand_on(carrier, follow, begun)
-    return held
-
-
-def room_left(follow: Follow | None) -> Follow | None:
-    """The same, for the next of several transactions."""
-    return None if follow is None else replace(follow, room=follow.room - len(follow.begun))
-
-
-def hand_on(carrier: Plans, follow: Follow | None, begun: Sequence[Begun]) -> None:
-    """These were committed as begun: their handlers are to be called."""
-    if follow is not None:
-        follow.begun += [(one.message, _action(one.detail)) for one in begun]
-        carrier.recall.keep(begun)
-
-
-def _write_outcomes(desk: Desk, endings: Mapping[IntentId, Ending]) -> None:
-    known = {id: (case, one) for case in desk.cases.values() for id, one in case.intents.items()}
-    missing = [id for id in endings if id not in known]
-    late = intents.read(desk.tx, missing) if missing else {}
-    for place, (intent_id, ending) in enumerate(endings.items(), 1):
-        if intent_id in known:
-            case, intent = known[intent_id]
-        elif intent_id in late and late[intent_id].plan_id in desk.cases:
-            intent = late[intent_id]
-            case = desk.cases[intent.plan_id]
-        else:
-            continue
-        if steps.is_told(intent, ending):  # a COMMIT that was in doubt
-            continue
-        if steps.conclude(desk, case, intent, ending):
-            steps.advance(desk, case)
-        if place % SLICE == 0:
-            desk.send()
-    desk.write()
-
-
-def _ending(one: Ended) -> Ending | None:
-    """How the attempt went; None where nobody was called, or says so later."""
-    if isinstance(one.argument, NotCalled):
-        return None
-    match one.result, one.value:
-        case Delivered(), Outcome(succeeded=None):
-            return None
-        case Delivered(), Outcome(succeeded=bool(succeeded), detail=detail):
-            return Ending(succeeded, None if detail is None else str(detail))
-        case Delivered(), None:
-            return Ending(True)
-        case Delivered(), value:
-            return Ending(False, f"the handler returned {type(value).__name__}, not an Outcome")
-        case _:
-            return Ending(False, _error(one))
-
-
-def _error(one: Ended) -> str | None:
-    return one.result.error if isinstance(one.result, Retry | Reject) else None
 
 
 def hand_over_actions(carrier: Plans, registry: Registry, ended: Sequence[Ended]) -> set[MessageId]:
@@ -307,14 +182,6 @@ def lose_actions(carrier: Plans, tx: Tx, lost: Sequence[Lost]) -> None:
 
 def _intent_id(payload: str) -> IntentId:
     return IntentId(loads(payload)["detail"]["intent_id"])
-
-
-def _names(one: Ended) -> tuple[PlanId, IntentId]:
-    """Of the plan and the intent that a message is about."""
-    if isinstance(one.argument, Action):
-        return PlanId(one.argument.plan_id), IntentId(one.argument.intent_id)
-    detail = loads(one.message.payload)["detail"]
-    return PlanId(detail["plan_id"]), IntentId(detail["intent_id"])
 
 
 def _by_tenant(some: Iterable[M], of: Callable[[M], TenantId]) -> dict[TenantId, list[M]]:

@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from watchkeeper.actions.carry_on import SLICE, hand_on, remember, room_left
 from watchkeeper.actions.count_acts import count_cycle
 from watchkeeper.actions.plans import Plans
-from watchkeeper.actions.run_actions import SLICE, hand_on, room_left
 from watchkeeper.actions.settle_attempts import settle_attempts
 from watchkeeper.core.delivery import Delivered
 from watchkeeper.core.ids import MessageId, PlanId, TenantId
@@ -24,7 +24,8 @@ from watchkeeper.handlers.registry import Ended, Follow, Registry
 from watchkeeper.moves import plans as moves
 from watchkeeper.moves import steps
 from watchkeeper.moves.lose_messages import Lost
-from watchkeeper.moves.plan_desk import Begun, Case, Desk, plan_cycle
+from watchkeeper.moves.plan_case import Begun, Case
+from watchkeeper.moves.plan_desk import Desk, plan_cycle
 from watchkeeper.store import plan_ends, plans, tenants
 from watchkeeper.store.json import loads
 from watchkeeper.store.leases import Message
@@ -105,16 +106,17 @@ def _cycle(
             asked = plan_ends.send(tx, [] if message is None else [message])
             tenant, found = tenants.locked(tx, waiting), plan_ends.read(tx, asked)
             is_held = message is None or bool(found.held)
-            desk = carrier.desk(tx, tenant, found.context, follow=left, row=found.row)
+            desk = carrier.desk(tx, tenant, found.context, follow=left)
             if not is_held or planned_at not in (None, desk.context.cycle_at):
                 return _Done(is_held, counts)
             _carry(desk, planned_at)
         counts.update(desk.counts)
         count_cycle(counts)
+        remember(carrier, desk, found)
         return _Done(is_held, counts, desk.begun)
 
     done = carrier.db.retrying(deed)
-    hand_on(carrier, follow, done.begun)
+    hand_on(follow, done.begun)
     return done
 
 

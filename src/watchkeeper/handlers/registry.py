@@ -231,8 +231,11 @@ async def attempt_async(
     call: Call, argument: object, timeout_seconds: float | None = None
 ) -> tuple[AttemptResult, object]:
     try:
-        async with asyncio.timeout(timeout_seconds):
+        if timeout_seconds is None:
             value = await call(argument)
+        else:
+            async with asyncio.timeout(timeout_seconds):
+                value = await call(argument)
     except BaseException as error:
         return result_of(error), None
     return DELIVERED, value

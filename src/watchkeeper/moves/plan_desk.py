@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from watchkeeper.core.approvals import Risk
 from watchkeeper.core.envelope import PLAN_CHANGED, SOURCE
 from watchkeeper.core.ids import MessageId, PlanId, Token
 from watchkeeper.core.ledger import Entry, Kind, Stage
 from watchkeeper.core.plan_types import PlanType
-from watchkeeper.core.plans import OPEN, Intent, IntentState, Plan, PlanStatus, Reason, Step
+from watchkeeper.core.plans import Intent, IntentState, Plan, PlanStatus, Reason, Step
 from watchkeeper.core.policy import TenantRules
 from watchkeeper.core.time import Instant, day_of, to_iso
-from watchkeeper.errors import Conflict
 from watchkeeper.ids import new_id
+from watchkeeper.moves.plan_case import Begun, Case
 from watchkeeper.store import intents, ledger, outbox, plans, tenants
 from watchkeeper.store.json import dumps, encode, loads
-from watchkeeper.store.leases import Message
 from watchkeeper.store.outbox import NewMessage
 from watchkeeper.store.plan_context import PlanContext
 from watchkeeper.store.plans import Loaded
@@ -44,39 +43,6 @@ class Follow(Protocol):
     room: int
 
 
-class Case:
-    """One plan on the desk, as it is now."""
-
-    __slots__ = ("intents", "is_moved", "plan", "row", "steps")
-
-    def __init__(self, found: Loaded) -> None:
-        self.plan: Plan = found.plan
-        self.steps: dict[str, Step] = {step.step_id: step for step in found.steps}
-        self.intents: dict[str, Intent] = {one.intent_id: one for one in found.intents}
-        self.is_moved = False  # to another status than the stored one
-        self.row: str | None = None  # what the plan's row is known by, where that is known
-
-    @property
-    def under_way(self) -> Intent | None:
-        """The attempt that the plan waits for."""
-        for intent in self.intents.values():
-            if intent.state in OPEN and not intent.is_late:
-                return intent
-        return None
-
-    def facts(self) -> dict[str, Any]:
-        facts: dict[str, Any] = loads(self.plan.facts)
-        return facts
-
-
-class Begun(NamedTuple):
-    """An action that is to be carried out here once it is committed."""
-
-    message: Message
-    detail: dict[str, Any]  # of the message
-    case: Case
-
-
 class Desk:
     """What is changed here is committed together, or not at all."""
 
@@ -92,7 +58,6 @@ class Desk:
         objectives: Objectives | None = None,
         hears_changes: bool = False,
         mark: str | None = None,
-        row: str | None = None,
     ) -> None:
         self.tx = tx
         self.tenant = tenant
@@ -105,6 +70,7 @@ class Desk:
         self._mark = mark  # the id of the first line in the ledger, by which a deed finds itself
         self.cases: dict[PlanId, Case] = {}
         self.counts: Counter[str] = Counter()
+        self.approvals: Counter[str] = Counter()  # that the attempts need which were started
         self._steps: dict[tuple[PlanId, str], Step] = {}
         self._new_intents: dict[str, Intent] = {}
         self._intents: dict[str, Intent] = {}
@@ -118,8 +84,9 @@ class Desk:
         self._freed: set[tuple[str, str]] = set()
         self._auto = 0
         self._next_cycle: Instant | None = None
+        self._is_over = False  # no cycle is planned any more
         self._risks: Mapping[str, Risk] | None = None
-        self._row = row  # what plans' rows are known by that are written here
+        self._ruled: dict[str, Any] | None = None
         self.begun: list[Begun] = []  # after `write`
 
     @property
@@ -145,6 +112,10 @@ class Desk:
     def take(self, found: Mapping[PlanId, Loaded]) -> None:
         self.cases.update({plan_id: Case(one) for plan_id, one in found.items()})
 
+    def lay(self, cases: Iterable[Case]) -> None:
+        """Plans that are known to be so."""
+        self.cases.update({case.plan.plan_id: case for case in cases})
+
     def kind_of(self, plan: Plan) -> PlanType | None:
         return self.rules.act.types.get(plan.plan_type)
 
@@ -156,13 +127,20 @@ class Desk:
 
     def ruled(self) -> dict[str, Any]:
         """Which rules a decision followed, for its line in the ledger."""
-        rules = self.rules
-        policy = {"hash": rules.policy_hash, "version": rules.policy_version}
-        return {"policy": policy, "tier": self.tenant.tier}
+        if self._ruled is None:
+            policy = {"hash": self.rules.policy_hash, "version": self.rules.policy_version}
+            self._ruled = {"policy": policy, "tier": self.tenant.tier}
+        return self._ruled
 
     def killed(self, action_type: str) -> str | None:
         """Why nothing of this type may be done now, in words."""
         return killed_by(self.context.switches, action_type)
+
+    @property
+    def context_after(self) -> PlanContext:
+        """What the next will be judged by, as far as it was up to this one."""
+        at = self._next_cycle or (None if self._is_over else self.context.cycle_at)
+        return self.context._replace(cycle_at=at, used_today=self.used_today())
 
     def used_today(self) -> int:
         return self.context.used_today + self._auto
@@ -219,7 +197,7 @@ class Desk:
         return len(self.begun) + len(self._claimed) < self.follow.room
 
     def request(self, case: Case, intent: Intent) -> None:
-        """Ask for an action to be carried out, by this message: an earlier one no longer asks.
+        """Ask for an action to be carried out, by a message that the intent names, or a new one.
 
         One that is born as executing is for whoever holds this desk.
         """
@@ -242,13 +220,14 @@ class Desk:
         if case.steps[intent.step_id].reason == Reason.OUTCOME_UNKNOWN:
             detail["is_suspect"] = True  # it may be what killed the process of its last attempt
         payload = {"detail": detail, "detail-type": "ACTION_REQUESTED", "source": SOURCE}
-        id = MessageId(new_id())
-        message = NewMessage(ACTION_REQUESTED, encode(payload), id=id)
+        if intent.message_id is None:
+            intent = intent._replace(message_id=MessageId(new_id()))
+        message = NewMessage(ACTION_REQUESTED, encode(payload), id=intent.message_id)
         if intent.state is IntentState.EXECUTING:
             self._claimed.append((message, detail, case))
         else:
             self._messages.append(message)
-        self.put_intent(case, intent._replace(message_id=id))
+        self.put_intent(case, intent)
 
     def record(
         self,
@@ -270,6 +249,8 @@ class Desk:
             "step_id": step_id,
             **data,
         }
+        if None in told.values():
+            told = {name: value for name, value in told.items() if value is not None}
         self._entries.append(
             Entry(
                 entry_id=new_id() if self._mark is None or self._entries else self._mark,
@@ -277,7 +258,7 @@ class Desk:
                 stage=Stage.ACT,
                 kind=kind,
                 subject=plan.plan_id,
-                data=dumps({name: value for name, value in told.items() if value is not None}),
+                data=dumps(told),
                 policy_version=self.rules.policy_version,
                 correlation_id=plan.correlation_id,
                 result=plan.status,
@@ -309,6 +290,7 @@ class Desk:
         at = self._first([others_at, *(case.plan.due_at for case in self.cases.values())])
         if at is None:
             plans.forget_cycle(self.tx)
+            self._is_over = True
         elif (at := Instant(max(at, self.now))) == planned_at or at != self.context.cycle_at:
             self._next_cycle = at
         self._send(is_last=True)
@@ -343,7 +325,7 @@ class Desk:
         if is_last and self._freed:
             plans.wake(tx, self._freed)
         for case in self._changed.values():
-            case.row, case.is_moved = self._row, False
+            case.is_written, case.is_moved = True, False
         self._entries_sent = len(self._entries)
         for sent in (self._changed, self._steps, self._intents, self._new_intents):
             sent.clear()
@@ -391,12 +373,3 @@ def killed_by(switches: Mapping[str, str], action_type: str) -> str | None:
         if switch in switches:
             return f"kill switch {switch} is on: {switches[switch]}"
     return None
-
-
-def only(case: Case, *allowed: PlanStatus) -> None:
-    """Refuse what the status of the plan does not allow; nothing has changed then."""
-    if case.plan.status not in allowed:
-        wanted = " or ".join(allowed)
-        raise Conflict(
-            f"the plan is {case.plan.status}; it has to be {wanted}", status=case.plan.status
-        )

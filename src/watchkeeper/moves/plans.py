@@ -29,7 +29,8 @@ from watchkeeper.core.time import HOUR, Instant
 from watchkeeper.errors import Conflict, Invalid, NotFound, Problem
 from watchkeeper.ids import new_id
 from watchkeeper.moves import steps as attempts
-from watchkeeper.moves.plan_desk import Case, Desk, only
+from watchkeeper.moves.plan_case import Case, only
+from watchkeeper.moves.plan_desk import Desk
 from watchkeeper.store import accounts, plans
 from watchkeeper.store.json import dumps, loads
 from watchkeeper.store.plans import Loaded
@@ -270,7 +271,7 @@ def resume(desk: Desk, case: Case, reason: str | None, *, by: str) -> None:
     elif waiting is not None and waiting.state is IntentState.APPROVED:
         deadline = Instant(desk.now + desk.rules.act.outcome_timeout_us)
         # Its message may have come while the plan was paused.
-        desk.request(case, waiting._replace(deadline_at=deadline))
+        desk.request(case, waiting._replace(deadline_at=deadline, message_id=None))
     attempts.advance(desk, case)
 
 

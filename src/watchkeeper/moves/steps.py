@@ -10,7 +10,7 @@ import logging
 from typing import NamedTuple
 
 from watchkeeper.core.approvals import Approval, Judged, Risk, Unanswered, judge
-from watchkeeper.core.ids import IntentId
+from watchkeeper.core.ids import IntentId, MessageId
 from watchkeeper.core.ledger import Kind
 from watchkeeper.core.plans import (
     ENDED,
@@ -33,9 +33,16 @@ from watchkeeper.core.plans import (
 from watchkeeper.core.redaction import redacted
 from watchkeeper.core.time import Instant
 from watchkeeper.ids import new_id
-from watchkeeper.moves.plan_desk import Case, Desk
+from watchkeeper.moves.plan_case import Case
+from watchkeeper.moves.plan_desk import Desk
 
 DETAIL_LENGTH_MAX = 10_000
+
+_BORN = {
+    Approval.AUTO_EXECUTE: IntentState.APPROVED,
+    Approval.REQUIRE_APPROVAL: IntentState.PENDING_APPROVAL,
+    Approval.BLOCK: IntentState.REJECTED,
+}
 
 _log = logging.getLogger("watchkeeper.plans")
 
@@ -177,16 +184,19 @@ def _start(desk: Desk, case: Case, step: Step, attempt: int) -> None:
         **desk.ruled(),
     )
     desk.counts["steps_started"] += 1
+    desk.approvals[judged.approval] += 1
     is_suspect = step.reason == Reason.OUTCOME_UNKNOWN  # told to whoever carries it out
     reason = step.reason if is_suspect else None
-    started = step._replace(attempts=attempt, retry_at=None, reason=reason)
+    is_auto = judged.approval is Approval.AUTO_EXECUTE
+    status = StepStatus.AUTO_EXECUTED if is_auto else StepStatus.PENDING_APPROVAL
+    started = step._replace(status=status, attempts=attempt, retry_at=None, reason=reason)
     match judged.approval:
         case Approval.AUTO_EXECUTE:
-            desk.put_step(case, started._replace(status=StepStatus.AUTO_EXECUTED))
+            desk.put_step(case, started)
             desk.spend_autonomy()
             desk.request(case, intent)
         case Approval.REQUIRE_APPROVAL:
-            desk.put_step(case, started._replace(status=StepStatus.PENDING_APPROVAL))
+            desk.put_step(case, started)
         case Approval.BLOCK:
             _fail(desk, case, started, Reason.BLOCKED, attempt=attempt, detail=judged.explanation)
             pause(desk, case, f"{Reason.BLOCKED}: {judged.explanation}")
@@ -199,11 +209,6 @@ def _intent(desk: Desk, case: Case, step: Step, attempt: int, judged: Judged) ->
     is_auto = judged.approval is Approval.AUTO_EXECUTE
     is_blocked = judged.approval is Approval.BLOCK
     is_begun = is_auto and desk.begins(step.action_type)
-    states = {
-        Approval.AUTO_EXECUTE: IntentState.EXECUTING if is_begun else IntentState.APPROVED,
-        Approval.REQUIRE_APPROVAL: IntentState.PENDING_APPROVAL,
-        Approval.BLOCK: IntentState.REJECTED,
-    }
     return Intent(
         intent_id=IntentId(new_id()),
         plan_id=case.plan.plan_id,
@@ -211,7 +216,7 @@ def _intent(desk: Desk, case: Case, step: Step, attempt: int, judged: Judged) ->
         attempt=attempt,
         account_id=case.plan.account_id,
         action_type=step.action_type,
-        state=states[judged.approval],
+        state=IntentState.EXECUTING if is_begun else _BORN[judged.approval],
         created_at=now,
         deadline_at=Instant(now + (act.outcome_timeout_us if is_auto else act.approval_us)),
         approval=judged.approval,
@@ -222,6 +227,7 @@ def _intent(desk: Desk, case: Case, step: Step, attempt: int, judged: Judged) ->
         decided_by="policy" if is_auto or is_blocked else None,
         executing_at=now if is_begun else None,
         ended_at=now if is_blocked else None,
+        message_id=MessageId(new_id()) if is_auto else None,
     )
 
 

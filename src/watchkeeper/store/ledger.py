@@ -19,6 +19,9 @@ _COLUMNS = (
     "tenant_id, seq, entry_id, at, stage, kind, subject, correlation_id, policy_version,"
     " trigger_type, result, reason, data"
 )
+_APPEND_SQLITE = """insert into ledger (tenant_id, seq, entry_id, at, stage, kind, subject, data,
+        policy_version, correlation_id, trigger_type, result, reason)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _APPEND = Statement(
     # What every row has and shares with the first of its chunk is left out of the parameter, and
     # so is what is null: parsing it was the larger cost.
@@ -31,19 +34,26 @@ _APPEND = Statement(
             p int, c text, g text, r text, w text),
         string_to_table(%s, E'\\n')
     ) v (n, i, t, s, k, b, p, c, g, r, w, d)""",
-    """insert into ledger (tenant_id, seq, entry_id, at, stage, kind, subject, data,
-        policy_version, correlation_id, trigger_type, result, reason)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+    _APPEND_SQLITE,
+)
+_APPEND_BEHIND = Statement(
+    # The same, at places that count from where the ledger ends, by whoever holds the tenant's lock.
+    _APPEND.postgresql.replace("select p.a, v.n,", "select p.a, o.ledger_seq + v.n,").replace(
+        " p (a, t, s, k, p),", " p (a, t, s, k, p) join tenants o on o.tenant_id = p.a,"
+    ),
+    "",
 )
 
 
 def append(tx: Tx, tenant: LockedTenant, entries: Sequence[Entry]) -> None:
     """Write entries at the tenant's next places. The caller saves the tenant's row."""
     numbered = [(tenant.next_seq(), entry) for entry in entries]
-    append_numbered(tx, numbered)
+    append_numbered(tx, numbered, _APPEND if tenant.is_read else _APPEND_BEHIND)
 
 
-def append_numbered(tx: Tx, entries: Sequence[tuple[int, Entry]]) -> None:
+def append_numbered(
+    tx: Tx, entries: Sequence[tuple[int, Entry]], statement: Statement = _APPEND
+) -> None:
     tenant_id = tx.tenant_id
     if tx.engine == "sqlite":
         tx.run_many(_APPEND, [(tenant_id, seq, *e) for seq, e in entries])
@@ -53,7 +63,7 @@ def append_numbered(tx: Tx, entries: Sequence[tuple[int, Entry]]) -> None:
         narrow = encode([_narrow(seq, e, first) for seq, e in chunk])
         bodies = "\n".join([e.data for _, e in chunk])
         common = (first.at, first.stage, first.kind, first.policy_version)
-        tx.run(_APPEND, (tenant_id, *common, narrow, bodies))
+        tx.run(statement, (tenant_id, *common, narrow, bodies))
 
 
 def _narrow(seq: int, e: Entry, first: Entry) -> dict[str, object]:

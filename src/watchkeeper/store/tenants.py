@@ -39,6 +39,7 @@ _SAVE = same(
     " where tenant_id = %s"
 )
 _SAVE_SEQ = same("update tenants set ledger_seq = %s where tenant_id = %s")
+_MOVE_SEQ = same("update tenants set ledger_seq = ledger_seq + %s where tenant_id = %s")
 _CREATE = same(
     "insert into tenants (tenant_id, name, tier, installed_at, created_at)"
     " values (%s, %s, %s, %s, %s) on conflict (tenant_id) do nothing returning tenant_id"
@@ -53,6 +54,8 @@ class LockedTenant:
 
     __slots__ = ("ledger_seq", "runs", "tier")
 
+    is_read = True
+
     def __init__(self, tier: str | None, runs: TenantRuns, ledger_seq: int) -> None:
         self.tier = tier
         self.runs = runs
@@ -61,6 +64,19 @@ class LockedTenant:
     def next_seq(self) -> int:
         self.ledger_seq += 1
         return self.ledger_seq
+
+
+class UnreadTenant(LockedTenant):
+    """The same where nobody waits for the row: its places in the ledger count from the stored one.
+
+    Its runs are not known.
+    """
+
+    __slots__ = ()
+    is_read = False
+
+    def __init__(self, tier: str | None) -> None:
+        super().__init__(tier, TenantRuns(0, {}, 0, 0), 0)
 
 
 def send_lock(tx: Tx) -> Any:
@@ -115,7 +131,7 @@ def save(tx: Tx, tenant: LockedTenant) -> None:
 
 
 def save_seq(tx: Tx, tenant: LockedTenant) -> None:
-    tx.run(_SAVE_SEQ, (tenant.ledger_seq, tx.tenant_id))
+    tx.run(_SAVE_SEQ if tenant.is_read else _MOVE_SEQ, (tenant.ledger_seq, tx.tenant_id))
 
 
 @contextmanager

@@ -56,3 +56,14 @@ drop trigger intents_begin_for_active_plans on intents;
 create trigger intents_begin_for_active_plans after insert on intents
     referencing new table as born
     for each statement execute function watchkeeper_all_for_active_plans();
+
+-- What was decided before it was read is written only where everything was as it was taken to be. If
+-- not, nothing has happened, and it is tried again.
+
+create function watchkeeper_as_expected(is_so boolean) returns boolean language plpgsql as $$
+begin
+    if is_so is not true then
+        raise exception 'something is not as it was taken to be' using errcode = '40001';
+    end if;
+    return true;
+end $$;
