@@ -15,6 +15,7 @@ from watchkeeper.moves.plans import NewPlan
 from watchkeeper.store.statement import same
 
 STEPS = 5
+EVERYTHING = 1_000
 COMPLETED = """select count(*) from plans
     where tenant_id = %s and plan_id = any(%s::uuid[]) and status = 'COMPLETED'"""
 PLAN_POLICY = """
@@ -22,7 +23,7 @@ PLAN_POLICY = """
 mode = "auto_low_risk"
 
 [plans]
-per_cycle_max = 1000
+per_cycle_max = {per_cycle_max}
 
 [plan_types.BENCH]
 max_retries_per_step = 3
@@ -41,7 +42,7 @@ class Carrier:
 
     def __init__(self, url: str) -> None:
         self.app = App(url, migrate=False)
-        self.app.apply_policy(PLAN_POLICY, reason="bench")
+        self.per_cycle_max = 0
         self.made = 0
         self.left = 0  # actions that were not called yet
         self.were_called = threading.Event()
@@ -56,23 +57,44 @@ class Carrier:
         self.workers = self.app.start_workers()
 
     def carry(self, count: int, width: int) -> float:
-        """Steps a second of so many plans, so many of them under way together.
+        """Steps a second of so many approved plans, of which a cycle takes so many."""
+        self._take(width)
+        ids = self._drafts(count)
+        self._approve(ids)
+        started = time.perf_counter()
+        self._await(ids)
+        return count * STEPS / (time.perf_counter() - started)
 
-        The database is asked whether they are over once their last action was called: whoever asks
-        all the time takes the processor from those who work.
-        """
+    def carry_groups(self, count: int, width: int) -> float:
+        """The same where so many are approved together, and the next when those are completed."""
+        self._take(EVERYTHING)
         elapsed = 0.0
         for _ in range(count // width):
-            ids = [self._draft() for _ in range(width)]
-            self.left = width * STEPS
-            self.were_called.clear()
+            ids = self._drafts(width)
             started = time.perf_counter()
             self._approve(ids)
-            assert self.were_called.wait(60), "some action was never called"
-            while not self._are_over(ids):
-                time.sleep(0.0005)
+            self._await(ids)
             elapsed += time.perf_counter() - started
         return count * STEPS / elapsed
+
+    def _take(self, per_cycle_max: int) -> None:
+        if self.per_cycle_max != per_cycle_max:
+            self.per_cycle_max = per_cycle_max
+            text = PLAN_POLICY.format(per_cycle_max=per_cycle_max)
+            self.app.apply_policy(text, reason="bench")
+
+    def _drafts(self, count: int) -> list[PlanId]:
+        ids = [self._draft() for _ in range(count)]
+        self.left = count * STEPS
+        self.were_called.clear()
+        return ids
+
+    def _await(self, ids: Sequence[PlanId]) -> None:
+        """The database is asked once the last action was called: whoever asks all the time takes
+        the processor from those who work."""
+        assert self.were_called.wait(120), "some action was never called"
+        while not self._are_over(ids):
+            time.sleep(0.0005)
 
     def _approve(self, ids: Sequence[PlanId]) -> None:
         def deed(desk: Desk) -> None:

@@ -13,7 +13,7 @@ from watchkeeper.moves.plan_case import Begun
 from watchkeeper.moves.plan_desk import Desk
 from watchkeeper.store.plan_ends import Expected, Found, Guess
 
-SLICE = 25
+SLICE = 34
 """So many plans are judged before the first of them are written, while more are judged."""
 
 

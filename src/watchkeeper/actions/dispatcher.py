@@ -37,11 +37,9 @@ from watchkeeper.telemetry import count_deliveries
 BATCH_MAX = 500
 """Messages of one topic that are claimed at once, however many slots are free."""
 
-SPARED_US = SECOND // 100
-"""While work follows from work here, the database is asked for more no more often than this."""
-
 QUIET_US = SECOND // 2
-"""Nor more often than this, while nothing was heard of more and no timer is due."""
+"""While work follows from work here, nothing was heard of more and no timer is due, the database is
+asked for more no more often than this."""
 
 NOTHING = Exchanged(True, [], False, None, EARLIEST)
 
@@ -161,12 +159,10 @@ class Dispatcher:
         """What to wait for, if the database need not be asked yet; ends come before it."""
         since_us = int((self.leases.clock() - self._asked) * SECOND)
         now, due_at = Instant(self._found.now + since_us), self._found.due_at
-        is_quiet = self._heard == self.db.heard_count and (due_at is None or due_at > now)
-        left = (QUIET_US if is_quiet else SPARED_US) - since_us
-        if left <= 0:
+        until = Instant(self._found.now + QUIET_US)
+        until = until if due_at is None else min(until, due_at)
+        if self._heard != self.db.heard_count or until <= now:
             return None
-        until = Instant(now + left)
-        until = until if due_at is None or not is_quiet else min(until, due_at)
         return replace(self._found, claimed=[], now=now, due_at=until)
 
     def _begin(self) -> None:
