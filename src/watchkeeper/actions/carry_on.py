@@ -8,6 +8,7 @@ from typing import Any
 
 from watchkeeper.act_results import Action
 from watchkeeper.actions.plans import Plans
+from watchkeeper.core.time import SECOND
 from watchkeeper.handlers.registry import Follow
 from watchkeeper.moves.plan_case import Begun
 from watchkeeper.moves.plan_desk import Desk
@@ -28,13 +29,19 @@ def hand_on(follow: Follow | None, begun: Sequence[Begun]) -> None:
         follow.begun += [(one.message, action_of(one.detail)) for one in begun]
 
 
-def remember(carrier: Plans, desk: Desk, found: Found | Expected) -> None:
-    """What was committed, for the outcomes of what was begun."""
+def remember(carrier: Plans, desk: Desk, found: Found | Expected, at: float) -> None:
+    """What was committed, for the outcomes of what was begun.
+
+    `at` says when it was the time of the desk, on the process's own clock.
+    """
     carrier.recall.keep(desk.begun, found.row)
-    if found.is_steady and desk.begun:
-        context = desk.context_after._replace(has_waiting=found.context.has_waiting)
-        now = desk.now if isinstance(found, Found) else found.now
-        carrier.recall.learn(desk.tx.tenant_id, Guess(context, desk.tenant.tier, now))
+    if not found.is_steady:
+        return
+    now = desk.now
+    if isinstance(found, Expected):  # it was waited for
+        now, at = found.now, at + (found.now - now) / SECOND
+    context = desk.context_after._replace(has_waiting=found.context.has_waiting)
+    carrier.recall.learn(desk.tx.tenant_id, Guess(context, desk.tenant.tier, now, at))
 
 
 def action_of(detail: Mapping[str, Any]) -> Action:

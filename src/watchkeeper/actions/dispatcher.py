@@ -37,6 +37,10 @@ from watchkeeper.telemetry import count_deliveries
 BATCH_MAX = 500
 """Messages of one topic that are claimed at once, however many slots are free."""
 
+CARRIED_MAX = 150
+"""Ends that are written together where more follows from them: what was begun by those before is
+called while the database works."""
+
 QUIET_US = SECOND // 2
 """While work follows from work here, nothing was heard of more and no timer is due, the database is
 asked for more no more often than this."""
@@ -88,10 +92,10 @@ class Dispatcher:
         self._is_claiming = claiming
         first = [one for one in own if self.registry.ended_by(one).carry_on is not None]
         own = [one for one in own if self.registry.ended_by(one).carry_on is None]
-        has_begun = self._write(first)  # what follows from it is begun at once
-        if has_begun:
-            self._begin()
+        parts = [first[at : at + CARRIED_MAX] for at in range(0, len(first), CARRIED_MAX)]
+        has_begun = any([self._write(part) for part in parts])  # what follows is begun at once
         if has_begun and not (plain or own) and (spared := self._spared()) is not None:
+            self._begin()
             count_deliveries(self.counts - before)
             return spared
         queues = self._queues() if claiming else []
@@ -313,7 +317,7 @@ class Dispatcher:
         room = min(rule.concurrency - self._crew(topic).running - begun, self.batch_max)
         if not self._is_claiming or self._found.has_more or room <= 0:
             return None
-        return Follow(Token(new_token()), rule.lease_us, room)
+        return Follow(Token(new_token()), rule.lease_us, room, when_sent=self._begin)
 
     def _go_on(self, topic: Topic, follow: Follow, since: float) -> None:
         if not follow.begun:

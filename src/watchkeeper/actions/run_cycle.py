@@ -98,13 +98,15 @@ def _cycle(
     follow: Follow | None,
 ) -> _Done:
     left = room_left(follow)
+    when_sent = None if follow is None else follow.when_sent
 
     def deed() -> _Done:
         counts = Counter(dict.fromkeys(COUNTS, 0))
-        with carrier.db.batch(tenant_id) as tx:
+        with carrier.db.batch(tenant_id, when_sent=when_sent) as tx:
             waiting = tenants.send_lock_and_time(tx)
             asked = plan_ends.send(tx, [] if message is None else [message])
-            tenant, found = tenants.locked(tx, waiting), plan_ends.read(tx, asked)
+            tenant, at = tenants.locked(tx, waiting), carrier.recall.clock()
+            found = plan_ends.read(tx, asked)
             is_held = message is None or bool(found.held)
             desk = carrier.desk(tx, tenant, found.context, follow=left)
             if not is_held or planned_at not in (None, desk.context.cycle_at):
@@ -112,7 +114,7 @@ def _cycle(
             _carry(desk, planned_at)
         counts.update(desk.counts)
         count_cycle(counts)
-        remember(carrier, desk, found)
+        remember(carrier, desk, found, at)
         return _Done(is_held, counts, desk.begun)
 
     done = carrier.db.retrying(deed)

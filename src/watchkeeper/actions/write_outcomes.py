@@ -8,6 +8,7 @@ under the tenant's lock.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from watchkeeper.act_results import Action, Outcome
@@ -23,6 +24,7 @@ from watchkeeper.moves.steps import Ending
 from watchkeeper.store import intents, plan_ends, tenants
 from watchkeeper.store.json import loads
 from watchkeeper.store.plan_ends import Guess, Known
+from watchkeeper.store.transaction import Tx
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,25 +66,25 @@ class _Outcomes:
 
     def _read(self, recalled: Mapping[Known, Case]) -> tuple[set[MessageId], Desk]:
         carrier, known = self.carrier, {one.plan_id for one in recalled}
-        with carrier.db.batch(self.tenant_id) as tx:
+        with self._batch() as tx:
             waiting = tenants.send_lock_and_time(tx)
             others = [plan_id for plan_id, _ in self.names if plan_id not in known]
             asked = plan_ends.send(tx, self.messages, others, list(recalled))
-            tenant = tenants.locked(tx, waiting)
+            tenant, at = tenants.locked(tx, waiting), carrier.recall.clock()
             found = plan_ends.read(tx, asked)
             desk = carrier.desk(tx, tenant, found.context, follow=self.follow)
             desk.take(found.plans)
-            same = [case for one, case in recalled.items() if one.plan_id in found.unchanged]
+            same = [case for one, case in recalled.items() if one.message_id in found.unchanged]
             desk.lay(same)
-            if changed := known - found.unchanged:
+            if changed := known - desk.cases.keys():
                 desk.load(changed)
             self._judge(desk, found.held)
-        remember(carrier, desk, found)
+        remember(carrier, desk, found, at)
         return found.held, desk
 
     def _guess(self, recalled: Mapping[Known, Case], guess: Guess) -> tuple[set[MessageId], Desk]:
         carrier, held = self.carrier, {m.id for m in self.messages}
-        with carrier.db.batch(self.tenant_id) as tx:
+        with self._batch() as tx:
             tenants.send_lock(tx)
             asked = plan_ends.send_expecting(tx, self.messages, list(recalled), guess)
             tx.now = guess.now
@@ -90,8 +92,12 @@ class _Outcomes:
             desk = carrier.desk(tx, tenant, guess.context, follow=self.follow)
             desk.lay(recalled.values())
             self._judge(desk, held)
-        remember(carrier, desk, plan_ends.read_expected(asked))
+        remember(carrier, desk, plan_ends.read_expected(asked), guess.at)
         return held, desk
+
+    def _batch(self) -> AbstractContextManager[Tx]:
+        when_sent = None if self.follow is None else self.follow.when_sent
+        return self.carrier.db.batch(self.tenant_id, when_sent=when_sent)
 
     def _judge(self, desk: Desk, held: Container[MessageId]) -> None:
         endings = {

@@ -65,6 +65,8 @@ class Follow:
     lease_us: int
     room: int
     begun: list[tuple[Message, Any]] = field(default_factory=list)
+    when_sent: Callable[[], None] | None = None
+    """To be called while the database works."""
 
 
 Call: TypeAlias = Callable[[Any], Any]

@@ -241,16 +241,14 @@ class Desk:
     ) -> None:
         """A line in the plan's ledger."""
         plan = case.plan
-        told = {
-            "account_id": plan.account_id,
-            "attempt": attempt,
-            "plan_id": plan.plan_id,
-            "plan_type": plan.plan_type,
-            "step_id": step_id,
-            **data,
-        }
-        if None in told.values():
-            told = {name: value for name, value in told.items() if value is not None}
+        told = {name: value for name, value in data.items() if value is not None}
+        told["account_id"] = plan.account_id
+        told["plan_id"] = plan.plan_id
+        told["plan_type"] = plan.plan_type
+        if step_id is not None:
+            told["step_id"] = step_id
+        if attempt is not None:
+            told["attempt"] = attempt
         self._entries.append(
             Entry(
                 entry_id=new_id() if self._mark is None or self._entries else self._mark,

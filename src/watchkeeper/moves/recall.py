@@ -26,17 +26,17 @@ class Recall:
     """Plans by the message of the action that is under way, and what its tenant's are judged by."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+        self.clock = clock
         self._cases: dict[MessageId, Case] = {}
-        self._guesses: dict[TenantId, tuple[Guess, float]] = {}
+        self._guesses: dict[TenantId, Guess] = {}
 
     def keep(self, begun: Iterable[Begun], row: str | None) -> None:
         """Remember plans as they were committed: those that were written are known by `row`."""
         for message, _, case in begun:
             if case.is_written:
                 case.row, case.is_written = row, False
-            if case.row is not None:
-                case.intents = {id: one for id, one in case.intents.items() if not one.ended_at}
+            case.intents = {id: one for id, one in case.intents.items() if not one.ended_at}
+            if case.row is not None and len(case.intents) == 1:  # a late one ends without the plan
                 self._cases[message.id] = case
         while len(self._cases) > KEPT_MAX:
             self._cases.pop(next(iter(self._cases)), None)
@@ -55,12 +55,11 @@ class Recall:
         """It was so, a moment ago."""
         if len(self._guesses) >= KEPT_MAX:
             self._guesses.clear()
-        self._guesses[tenant_id] = guess, self._clock()
+        self._guesses[tenant_id] = guess
 
     def guess(self, tenant_id: TenantId) -> Guess | None:
         """What is so by now, once: whoever is refused for it has to look."""
-        guess, at = self._guesses.pop(tenant_id, (None, 0.0))
-        since = self._clock() - at
-        if guess is None or since > GUESSED_SECONDS_MAX:
+        guess, at = self._guesses.pop(tenant_id, None), self.clock()
+        if guess is None or at - guess.at > GUESSED_SECONDS_MAX:
             return None
-        return guess._replace(now=Instant(guess.now + int(since * SECOND)))
+        return guess._replace(now=Instant(guess.now + int((at - guess.at) * SECOND)), at=at)

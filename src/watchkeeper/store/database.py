@@ -79,16 +79,25 @@ class Database:
         self._settle(tx)
 
     @contextmanager
-    def batch(self, tenant_id: TenantId, *, recovering: bool = False) -> Iterator[Tx]:
-        """The same for a move over many events: driver statements only, in a pipeline."""
-        with self._batched(postgres.APP_ROLE, tenant_id) as (driver, now):
+    def batch(
+        self,
+        tenant_id: TenantId,
+        *,
+        recovering: bool = False,
+        when_sent: Callable[[], None] | None = None,
+    ) -> Iterator[Tx]:
+        """The same for a move over many events: driver statements only, in a pipeline.
+
+        `when_sent` is called while the database works.
+        """
+        with self._batched(postgres.APP_ROLE, tenant_id, when_sent) as (driver, now):
             tx = Tx(self.engine, driver, now, None, tenant_id, recovering)
             yield tx
         self._settle(tx)
 
     @contextmanager
     def batch_system(self, *, when_sent: Callable[[], None] | None = None) -> Iterator[SystemTx]:
-        """The same across tenants, for workers. `when_sent` is called while the database works."""
+        """The same across tenants, for workers."""
         with self._batched(postgres.WORKER_ROLE, SYSTEM, when_sent) as (driver, now):
             tx = SystemTx(self.engine, driver, now, None)
             yield tx

@@ -43,7 +43,8 @@ MOVED = f"""c as materialized (select {NOW_SQL} as at),
     d as (delete from outbox o using {_HELD}, lateral (
             select ctid, locked_by from outbox where tenant_id = v.a and id >= v.i and id <= v.i
             order by tenant_id, id limit 1) at
-        where o.ctid = at.ctid and at.locked_by = v.k returning {_RETURNED})"""
+        where o.ctid = at.ctid and o.locked_by = at.locked_by and at.locked_by = v.k
+        returning {_RETURNED})"""
 MOVE = f"insert into outbox_delivered ({_KEPT}, done_at) select {_KEPT}, (select at from c) from d"
 """What an ack consists of; its parameter is what is `told` of the messages."""
 

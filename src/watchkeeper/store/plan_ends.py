@@ -45,7 +45,7 @@ _END_AND_READ = Statement(
         from jsonb_array_elements_text(%s::jsonb) v (k), lateral (
             select * from plans where tenant_id = t.id
             and plan_id >= v.k::uuid and plan_id <= v.k::uuid order by plan_id limit 1) p)::text,
-        (select json_agg(f.k) {_UNCHANGED})::text, (select json_agg(id) from m)::text, {_ROW},
+        (select json_agg(f.m) {_UNCHANGED})::text, (select json_agg(id) from m)::text, {_ROW},
         exists (select from clock)
     from {_HERE}""",
     "",
@@ -70,8 +70,8 @@ _END_AS_EXPECTED = Statement(
 class Known(NamedTuple):
     """A plan as it was when this process began an action of it: which row it had, and for what.
 
-    While that attempt is under way nothing of the plan changes but through its row, or through
-    the intent's: a step that a person skips is told to both.
+    While that attempt is under way, and no other, nothing of the plan changes but through its row
+    or the intent's.
     """
 
     plan_id: PlanId
@@ -84,7 +84,7 @@ class Found(NamedTuple):
     context: PlanContext
     plans: dict[PlanId, Loaded]
     held: set[MessageId]  # of the messages, those that are ended now or were before
-    unchanged: set[PlanId]  # of the known ones, those that still are as they were
+    unchanged: set[MessageId]  # of the known ones, those whose plans still are as they were
     row: str | None  # what the rows of plans are known by that this transaction writes
     is_steady: bool  # the time goes by itself: what it will be can be told from what it was
 
@@ -126,7 +126,7 @@ def read(tx: Tx, asked: Asked) -> Found:
     if missing:
         acked |= outbox_settle.ack(tx, missing)
     loaded = {one.plan.plan_id: one for one in found}
-    same = {PlanId(id) for id in loads(unchanged or "[]")}
+    same = {MessageId(id) for id in loads(unchanged or "[]")}
     return Found(plan_context.of(told), loaded, acked, same, row, not is_virtual)
 
 
@@ -136,6 +136,7 @@ class Guess(NamedTuple):
     context: PlanContext
     tier: str | None
     now: Instant
+    at: float  # on the process's monotonic clock, when it was that time
 
 
 class Expected(NamedTuple):
