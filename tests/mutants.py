@@ -19,6 +19,7 @@ from tests.mutants_of_plan_doors import PLAN_DOORS
 from tests.mutants_of_plans import PLANS
 from tests.mutants_of_pull_doors import PULL_DOORS
 from tests.mutants_of_pulls import PULLS
+from tests.mutants_of_recall import RECALLED
 from tests.mutants_of_replay import REPLAYS
 from tests.mutants_of_reports import REPORTING
 from tests.mutants_of_searches import SEARCHES
@@ -366,7 +367,8 @@ MUTANTS = [
     ),
 ]
 OTHERS = (*TURNS, *PULL_DOORS, *PULLS, *PLANS, *PLAN_DOORS, *REPORTING, *TRUST, *REPLAYS)
-MUTANTS += [Mutant(*one) for one in (*OTHERS, *PAGES, *SEARCHES, *OPERATING_PAGES, *OVERVIEW)]
+OTHERS += (*PAGES, *SEARCHES, *OPERATING_PAGES, *OVERVIEW, *RECALLED)
+MUTANTS += [Mutant(*one) for one in OTHERS]
 
 
 def survives(mutant: Mutant) -> bool:

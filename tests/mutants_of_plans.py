@@ -75,9 +75,15 @@ PLANS = [
     ),
     (
         "moves/plans.py",
-        "        desk.request(case, waiting._replace(deadline_at=deadline))\n",
-        "        desk.request(case, waiting)\n",
+        "desk.request(case, waiting._replace(deadline_at=deadline, message_id=None))",
+        "desk.request(case, waiting._replace(message_id=None))",
         f"{STEPS}::test_an_attempt_that_waited_through_a_long_pause_is_begun_after_it[sqlite]",
+    ),
+    (
+        "moves/plans.py",
+        "waiting._replace(deadline_at=deadline, message_id=None))",
+        "waiting._replace(deadline_at=deadline))",
+        f"{STEPS}::test_paused_and_resumed_before_its_message_comes_it_is_called_once[sqlite]",
     ),
     (
         "moves/plans.py",
@@ -128,7 +134,7 @@ PLANS = [
         f"{STEPS}::test_of_those_that_fell_silent_one_is_tried_at_a_time[sqlite]",
     ),
     (
-        "actions/run_actions.py",
+        "actions/write_outcomes.py",
         "if steps.is_told(intent, ending):",
         "if False:",
         f"{ACTIONS}/test_plans_lost_commit.py::test_the_end_of_an_action",

@@ -296,6 +296,40 @@ def test_nothing_is_carried_out_for_a_plan_that_is_not_active(rows: Rows) -> Non
                 rows.move_intent(intent_id, IntentState.EXECUTING)
 
 
+def born(rows: Rows, *intents: tuple[str, IntentState]) -> list[str]:
+    """Attempts of plans that are written by one statement, each in its state; their ids."""
+    ids = [new_id() for _ in intents]
+    values = ", ".join(
+        f"('acme', '{id}', '{plan_id}', 's', 1, 'a', 'DO', '{state}', 1, 9, 'x')"
+        for id, (plan_id, state) in zip(ids, intents, strict=True)
+    )
+    rows.run(
+        "insert into intents (tenant_id, intent_id, plan_id, step_id, attempt, account_id,"
+        f" action_type, state, created_at, deadline_at, approval) values {values}"
+    )
+    return ids
+
+
+@pytest.mark.req("A-09")
+def test_nothing_is_born_as_carried_out_for_a_plan_that_is_not_active(rows: Rows) -> None:
+    """Nor is anything else that the same statement writes, wherever in it that one stands."""
+    executing, approved = IntentState.EXECUTING, IntentState.APPROVED
+    for status in set(PlanStatus) - {PlanStatus.ACTIVE}:
+        for place in range(3):
+            many = [(rows.plan(PlanStatus.ACTIVE), executing) for _ in range(2)]
+            many.insert(place, (rows.plan(status), executing))
+            before = rows.run("select count(*) from intents")
+            with pytest.raises(REFUSED):
+                born(rows, *many)
+            assert rows.run("select count(*) from intents") == before, f"{status} {place}"
+        with pytest.raises(REFUSED):
+            born(rows, (rows.plan(status), executing))
+        born(rows, (rows.plan(status), approved), (rows.plan(PlanStatus.ACTIVE), executing))
+    with pytest.raises(REFUSED):
+        born(rows, (new_id(), executing))
+    assert len(born(rows, *[(rows.plan(PlanStatus.ACTIVE), executing) for _ in range(3)])) == 3
+
+
 @pytest.mark.req("A-05")
 def test_attempts_neither_go_back_nor_skip(rows: Rows) -> None:
     plan_id = rows.step(StepStatus.FAILED)
@@ -385,6 +419,42 @@ def test_the_terms_and_the_end_of_an_intent_stay(rows: Rows) -> None:
         intent_id = rows.intent(state)
         for column, value in (terms | ({} if state in OPEN else end)).items():
             refuses(rows, f"update intents set {column} = {value} where intent_id = '{intent_id}'")
+
+
+@pytest.mark.req("A-02", "A-08")
+def test_terms_stay_whatever_else_a_statement_changes(rows: Rows) -> None:
+    """One row among several, one column among several: nothing of it is done."""
+    first, second = rows.step(), rows.step()
+    intents = rows.intent(plan_id=first), rows.intent(plan_id=second)
+    plan = f"case plan_id when '{second}' then 'other' else {{}} end"
+    one = f"case intent_id when '{intents[1]}' then 'other' else {{}} end"
+    deeds = {
+        "plans": f"due_at = 3, objective = {plan.format('objective')}",
+        "plan_steps": f"reason = 'x', action_type = {plan.format('action_type')}",
+        "intents": f"detail = 'x', step_id = {one.format('step_id')}",
+    }
+    same = {"plans": "'o'", "plan_steps": "'DO'", "intents": "'s'"}
+    for table, deed in deeds.items():
+        before = rows.run(f"select * from {table} order by 1, 2")
+        refuses(rows, f"update {table} set {deed}")
+        assert rows.run(f"select * from {table} order by 1, 2") == before
+        rows.run(f"update {table} set " + deed.replace("'other'", same[table]))
+
+
+@pytest.mark.postgresql
+@pytest.mark.req("A-02", "A-08")
+@pytest.mark.parametrize("engine", ["postgresql"])
+def test_a_trigger_that_names_columns_names_all_that_it_compares(place: Place) -> None:
+    """One that is not named may be changed past it."""
+    found = place.execute(
+        "select t.tgname, pg_get_triggerdef(t.oid), array(select a.attname::text"
+        " from pg_attribute a where a.attrelid = t.tgrelid and a.attnum = any (t.tgattr))"
+        " from pg_trigger t where not t.tgisinternal and cardinality(t.tgattr::int2[]) > 0"
+    )
+    assert len(found) >= 4
+    for name, definition, columns in found:
+        compared = set(re.findall(r"new\.(\w+)", definition.lower()))
+        assert compared <= set(columns), name
 
 
 @pytest.mark.req("A-01")
