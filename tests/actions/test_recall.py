@@ -463,14 +463,14 @@ def test_what_a_plan_is_known_by(worker, place: Place) -> None:
     [(row,)] = place.execute(f"select xmin::text from plans where plan_id = '{plan_id}'")
     right = Known(PlanId(plan_id), row, IntentId(action.intent_id), message.id)
 
-    def unchanged(*known: Known) -> set[PlanId]:
+    def unchanged(*known: Known) -> set[MessageId]:
         with worker.db.batch(TenantId(ACME)) as tx:
             waiting = tenants.send_lock_and_time(tx)
             asked = plan_ends.send(tx, [], [], list(known))
             tenants.locked(tx, waiting)
             return plan_ends.read(tx, asked).unchanged
 
-    assert unchanged(right) == {plan_id}
+    assert unchanged(right) == {message.id}
     assert unchanged() == set()
     assert unchanged(right._replace(row=str(int(row) - 1))) == set()
     assert unchanged(right._replace(message_id=MessageId(new_id()))) == set()
@@ -481,9 +481,9 @@ def test_what_a_plan_is_known_by(worker, place: Place) -> None:
     place.execute(f"update intents set is_late = true where intent_id = '{action.intent_id}'")
     assert unchanged(right) == set()
     place.execute(f"update intents set is_late = false where intent_id = '{action.intent_id}'")
-    assert unchanged(right) == {plan_id}
+    assert unchanged(right) == {message.id}
     place.execute(f"update plans set due_at = due_at where plan_id = '{other_id}'")
-    assert unchanged(right) == {plan_id}
+    assert unchanged(right) == {message.id}
     place.execute(f"update plans set due_at = due_at where plan_id = '{plan_id}'")
     assert unchanged(right) == set()
 

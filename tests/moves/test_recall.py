@@ -143,10 +143,10 @@ class Hand:
 def test_a_guess_is_taken_once_and_its_time_goes_on() -> None:
     clock = Hand()
     kept = Recall(clock)
-    kept.learn(ACME, Guess(CONTEXT, "gold", Instant(100)))
+    kept.learn(ACME, Guess(CONTEXT, "gold", Instant(100), 5.0))
     assert kept.guess(BOLT) is None
     clock.at += 0.25
-    assert kept.guess(ACME) == Guess(CONTEXT, "gold", Instant(250_100))
+    assert kept.guess(ACME) == Guess(CONTEXT, "gold", Instant(250_100), 5.25)
     assert kept.guess(ACME) is None
 
 
@@ -155,7 +155,7 @@ def test_what_was_found_long_ago_is_no_guess() -> None:
     clock = Hand()
     kept = Recall(clock)
     for tenant_id in (ACME, BOLT):
-        kept.learn(tenant_id, Guess(CONTEXT, None, Instant(100)))
+        kept.learn(tenant_id, Guess(CONTEXT, None, Instant(100), 5.0))
     clock.at += recall.GUESSED_SECONDS_MAX
     assert kept.guess(ACME) is not None
     clock.at += 0.25
@@ -168,7 +168,7 @@ def test_guesses_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = Recall(Hand())
     tenants = [TenantId(f"t{n}") for n in range(10)]
     for tenant_id in tenants:
-        kept.learn(tenant_id, Guess(CONTEXT, None, Instant(1)))
+        kept.learn(tenant_id, Guess(CONTEXT, None, Instant(1), 5.0))
     found = [one for one in tenants if kept.guess(one) is not None]
     assert 1 <= len(found) <= 3
     assert found[-1] == tenants[-1]

@@ -37,13 +37,14 @@ _RETURNED = ", ".join(f"o.{name}" for name in _KEPT.split(", "))
 _HELD = "jsonb_to_recordset(%s::jsonb) as v (a text, i uuid, k uuid)"
 _BY_KEY = f"{_HELD} where o.tenant_id = v.a and o.id = v.i and o.locked_by = v.k"
 
-# A bound and an order leave the planner no way but the key, however small it found the table. A row
-# that is moved meanwhile, by a lease that is renewed, is not found: who misses one asks again.
+# A bound and an order leave the planner no way but the key, however small it found the table, and
+# the `is true` keeps it from looking for the token first. A row that is moved meanwhile, by a lease
+# that is renewed, is not found: who misses one asks again.
 MOVED = f"""c as materialized (select {NOW_SQL} as at),
     d as (delete from outbox o using {_HELD}, lateral (
             select ctid, locked_by from outbox where tenant_id = v.a and id >= v.i and id <= v.i
             order by tenant_id, id limit 1) at
-        where o.ctid = at.ctid and o.locked_by = at.locked_by and at.locked_by = v.k
+        where o.ctid = at.ctid and (o.locked_by = at.locked_by) is true and at.locked_by = v.k
         returning {_RETURNED})"""
 MOVE = f"insert into outbox_delivered ({_KEPT}, done_at) select {_KEPT}, (select at from c) from d"
 """What an ack consists of; its parameter is what is `told` of the messages."""
