@@ -129,9 +129,9 @@ PULLS = [
     ),
     (
         "actions/tick_pulls.py",
-        "if planned_at is not None and next_pulls.tick_at(tx) != planned_at:",
+        "if planned_at is not None and TICKS.at(tx) != planned_at:",
         "if planned_at is None:",
-        f"{TICKS}::test_however_many_ticks_were_planned_one_goes_on[sqlite]",
+        f"{TICKS}::test_a_tick_that_somebody_has_is_left_to_him_and_no_longer_meant[sqlite]",
     ),
     (
         "actions/tick_pulls.py",

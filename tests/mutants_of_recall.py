@@ -170,4 +170,25 @@ RECALLED = [
         "before update of tenant_id, intent_id, plan_id, attempt,",
         "tests/store/test_plan_rules.py::test_terms_stay_whatever_else_a_statement_changes",
     ),
+    (
+        "store/timers.py",
+        "and o.ctid = at.ctid and at.status = 'pending'\n"
+        "                and (o.status = at.status) is true",
+        "and o.ctid = at.ctid",
+        "tests/actions/test_plan_cycle.py::"
+        "test_a_cycle_that_somebody_has_is_left_to_him_and_no_longer_meant[postgresql]",
+    ),
+    (
+        "store/timers.py",
+        "        tx.run(self._drop, (tx.tenant_id,))\n        tx.run(self._set,",
+        "        tx.run(self._set,",
+        "tests/actions/test_plan_cycle.py::"
+        "test_one_message_waits_for_the_next_cycle_however_often_it_was_planned[sqlite]",
+    ),
+    (
+        "store/outbox_settle.py",
+        "order by tenant_id, id limit 1) at\n        where o.ctid = at.ctid and (o.locked_by",
+        "limit 1000) at\n        where o.ctid = at.ctid and (o.locked_by",
+        "tests/store/test_plan_plans.py::test_messages_are_ended_and_taken_away_by_their_keys",
+    ),
 ]

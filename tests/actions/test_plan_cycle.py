@@ -1,5 +1,6 @@
 """The cycle: what is activated, what is held back and why, how many at a time, and who waits."""
 
+import json
 from collections.abc import Iterator
 from datetime import timedelta
 
@@ -21,12 +22,14 @@ from tests.carrying import (
     sound,
 )
 from tests.databases import Clock, Databases, Place
+from watchkeeper.actions.run_cycle import run_cycle
 from watchkeeper.actions.settle_attempts import bury
 from watchkeeper.core.delivery import Dead, DeadReason
-from watchkeeper.core.time import MINUTE
+from watchkeeper.core.time import MINUTE, Instant
 from watchkeeper.errors import Conflict, NotFound
 from watchkeeper.handlers.registry import DELIVERED, Ended
-from watchkeeper.moves.plan_desk import CYCLE
+from watchkeeper.moves.plan_desk import CYCLE, plan_cycle
+from watchkeeper.store import tenants
 
 GATED = f"""{AUTO}
 [plan_types.{KIND}]
@@ -442,3 +445,38 @@ def test_a_posture_that_changes_wakes_what_it_held_back(one: Orchestrator, clock
     one.app.account("acme", "ann", posture="OK")
     one.drain()
     assert one.status(plan_id) != "APPROVED"
+
+
+@pytest.mark.req("A-12")
+def test_one_message_waits_for_the_next_cycle_however_often_it_was_planned(
+    one: Orchestrator, place: Place, clock: Clock
+) -> None:
+    """What takes its place takes it away: they are for days ahead, and would pile up."""
+    for _ in range(5):
+        one.approved()
+        one.drain()
+        clock.advance(60)
+        sound(place, slack_us=MINUTE)
+        assert waiting(place) == [("pending",)]
+
+
+@pytest.mark.req("A-12")
+def test_a_cycle_that_somebody_has_is_left_to_him_and_no_longer_meant(
+    one: Orchestrator, place: Place, clock: Clock
+) -> None:
+    plan_id = one.approved()
+    [message] = one.claim(CYCLE)
+    with one.db.begin(ACME) as tx:
+        tenants.lock(tx)
+        plan_cycle(tx, Instant(tx.now + MINUTE))
+    assert sorted(waiting(place)) == [("pending",), ("processing",)]
+    planned_at = Instant(json.loads(message.payload)["due_at"])
+    assert not any(run_cycle(one.app.carrier, ACME, planned_at).values())
+    assert one.status(plan_id) == "APPROVED"
+    clock.advance(60)
+    one.drain()
+    assert one.status(plan_id) == "COMPLETED"
+
+
+def waiting(place: Place) -> list[tuple[str]]:
+    return place.execute(f"select status from outbox where topic = '{CYCLE}' and done_at is null")

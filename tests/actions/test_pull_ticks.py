@@ -18,6 +18,7 @@ from watchkeeper.core.heat import Tier
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.time import DAY, HOUR, MINUTE, SECOND, Instant, day_of
 from watchkeeper.moves.heat import TICK, plan_tick
+from watchkeeper.store import tenants
 from watchkeeper.store.connectors import Connector
 from watchkeeper.store.database import Database
 
@@ -162,18 +163,36 @@ def test_missed_slots_are_not_made_up_for(lookout: Lookout, place: Place, clock:
 def test_however_many_ticks_were_planned_one_goes_on(
     lookout: Lookout, place: Place, clock: Clock
 ) -> None:
-    """Each promotion plans a tick of its own; those that it came before end with nothing."""
+    """Each promotion plans a tick of its own, and takes away the one that it comes before."""
     for n in range(5):
         lookout.heat_up(f"a{n}")
         lookout.pass_on(TICK)
         clock.advance(minutes=10)
-    assert len(messages(place, TICK)) > 5
+        assert len(messages(place, TICK)) == 1
     for _ in range(20):
         lookout.pass_on(TICK)
         clock.advance(hours=4)
     lookout.pass_on(TICK)
     assert len(messages(place, TICK)) == 1
     assert_verified(lookout.db)
+
+
+@pytest.mark.req("P-05")
+def test_a_tick_that_somebody_has_is_left_to_him_and_no_longer_meant(
+    lookout: Lookout, place: Place, clock: Clock
+) -> None:
+    lookout.heat_up("ann")
+    [tick] = lookout.claim([TICK])
+    at = Instant(json.loads(tick.payload)["due_at"])
+    clock.advance(minutes=1)
+    lookout.heat_up("bob")
+    with lookout.db.begin(ACME) as tx:
+        tenants.lock(tx)
+        plan_tick(tx, Instant(at - 1))
+    assert len(messages(place, TICK)) == 2
+    before = contents(place)
+    assert tick_pulls(lookout.db, ACME, at) == []
+    assert contents(place) == before
 
 
 @pytest.mark.req("P-05")

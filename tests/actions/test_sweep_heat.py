@@ -18,8 +18,9 @@ from watchkeeper.core.heat import Tier, stand
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.time import HOUR, MINUTE, Instant
 from watchkeeper.moves.heat import SWEEP, TICK
-from watchkeeper.store import next_pulls, tenants
+from watchkeeper.store import tenants
 from watchkeeper.store.database import Database
+from watchkeeper.store.timers import TICKS
 
 COLD, WARM, HOT = Tier.COLD, Tier.WARM, Tier.HOT
 
@@ -355,4 +356,4 @@ def test_the_end_of_a_round_is_one_too(lookout: Lookout, place: Place, clock: Cl
             assert contents(place) == before
     assert contents(place)["sweeps"] != before["sweeps"]
     with lookout.db.read(ACME) as tx:
-        assert next_pulls.tick_at(tx) == clock.at >= START_AT
+        assert TICKS.at(tx) == clock.at >= START_AT

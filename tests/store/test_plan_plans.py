@@ -4,9 +4,12 @@ import pytest
 
 from tests.carrying import MEET, Orchestrator
 from tests.databases import Place
-from watchkeeper.core.ids import IntentId, MessageId, TenantId
-from watchkeeper.ids import new_id
-from watchkeeper.store import intents, plan_ends, plans, tenants
+from watchkeeper.core.ids import IntentId, MessageId, TenantId, Token
+from watchkeeper.core.time import DAY, Instant
+from watchkeeper.ids import new_id, new_token
+from watchkeeper.moves.plan_desk import plan_cycle
+from watchkeeper.store import intents, outbox, outbox_settle, plan_ends, plans, tenants
+from watchkeeper.store.outbox import NewMessage
 
 pytestmark = [
     pytest.mark.postgresql,
@@ -113,3 +116,41 @@ def test_statements_of_the_hot_path_read_what_they_ask_for(place: Place) -> None
     for name in TABLES:
         assert after[name] - before[name] < 100, f"{name}: {before[name]} then {after[name]}"
     assert scanned - scanned_before == 0
+
+
+MESSAGES = 50
+
+
+@pytest.mark.req("A-09", "O-06")
+def test_messages_are_ended_and_taken_away_by_their_keys(place: Place) -> None:
+    """Among thousands of the same tenant that nobody has counted yet."""
+    one, tenant = Orchestrator(place.url), TenantId("acme")
+    one.approved()
+    place.execute(
+        "insert into outbox (id, tenant_id, namespace, topic, payload, next_attempt_at, is_due,"
+        " created_at, updated_at) select gen_random_uuid(), 'acme', 'x', 'x', '{}',"
+        f" 9000000000000000, false, 1, 1 from generate_series(1, {GROWN})"
+    )
+    with one.db.batch(tenant) as tx:
+        tenants.lock(tx)
+        new = [NewMessage("x", "{}", id=MessageId(new_id())) for _ in range(MESSAGES)]
+        claimed = outbox.enqueue_claimed(tx, "x", Token(new_token()), DAY, new)
+        plan_cycle(tx, Instant(tx.now + DAY))
+    one.close()
+    before = looked_at(place)
+    one = Orchestrator(place.url, None)
+    with one.db.batch(tenant) as tx:
+        tenants.lock(tx)
+        assert len(outbox_settle.ack(tx, claimed)) == MESSAGES
+        plan_cycle(tx, Instant(tx.now + DAY))
+    one.close()
+    assert looked_at(place) - before < 10 * MESSAGES
+    assert place.execute("select count(*) from outbox where topic = 'plan.cycle'") == [(1,)]
+
+
+def looked_at(place: Place) -> int:
+    [(count,)] = place.execute(
+        "select (select sum(idx_tup_read) from pg_stat_user_indexes where relname = 'outbox')"
+        " + (select seq_tup_read from pg_stat_user_tables where relname = 'outbox')"
+    )
+    return int(count)

@@ -30,6 +30,7 @@ from watchkeeper.store import plan_ends, plans, tenants
 from watchkeeper.store.json import loads
 from watchkeeper.store.leases import Message
 from watchkeeper.store.plans import Loaded
+from watchkeeper.store.timers import CYCLES
 from watchkeeper.store.transaction import Tx
 
 _log = logging.getLogger("watchkeeper.plans")
@@ -187,5 +188,5 @@ def cycle_again(tx: Tx, lost: Sequence[Lost]) -> None:
     """A cycle's message died or was discarded: another takes its place, a while later."""
     tenants.lock(tx)
     gone = {loads(one.payload)["due_at"] for one in lost}
-    if plans.cycle_at(tx) in gone and plans.next_due(tx) is not None:
+    if CYCLES.at(tx) in gone and plans.next_due(tx) is not None:
         plan_cycle(tx, Instant(tx.now + MINUTE))

@@ -35,6 +35,7 @@ from watchkeeper.store import next_pulls, tenants
 from watchkeeper.store.database import Database
 from watchkeeper.store.next_pulls import NextPull
 from watchkeeper.store.tenants import LockedTenant
+from watchkeeper.store.timers import TICKS
 from watchkeeper.store.transaction import Tx
 
 GAP_US = SECOND
@@ -58,7 +59,7 @@ def tick_pulls(
     def deed() -> list[Scheduled]:
         with db.batch(tenant_id) as tx:
             tenant = tenants.lock(tx)
-            if planned_at is not None and next_pulls.tick_at(tx) != planned_at:
+            if planned_at is not None and TICKS.at(tx) != planned_at:
                 return []
             rules = db.policies.exact(tx).rules
             return _tick(tx, tenant, rules)
@@ -114,7 +115,7 @@ def _plan(tx: Tx, waits: Mapping[str, Instant], *, is_behind: bool) -> None:
         return
     due = next_pulls.next_due(tx)
     if not due:
-        next_pulls.forget_tick(tx)
+        TICKS.forget(tx)
         return
     soonest = [
         max(waits[name], tx.now + LIMITED_GAP_US) if name in waits else max(at, tx.now + GAP_US)

@@ -25,6 +25,7 @@ from watchkeeper.store.outbox import NewMessage
 from watchkeeper.store.policies import PolicyBook
 from watchkeeper.store.sweeps import Sweep
 from watchkeeper.store.tenants import LockedTenant
+from watchkeeper.store.timers import TICKS
 from watchkeeper.store.transaction import Tx
 
 ON_SIGNAL = "pull.on_signal"
@@ -227,22 +228,22 @@ def plan_sweep(tx: Tx, sweep: Sweep) -> None:
 
 def ensure_tick(tx: Tx, at: Instant) -> None:
     """See to it that a tick comes then or before. The caller holds the tenant's lock."""
-    planned = next_pulls.tick_at(tx)
+    planned = TICKS.at(tx)
     if planned is None or at < planned:
         plan_tick(tx, at)
 
 
 def mend_tick(tx: Tx) -> None:
     """If the next tick is long over it was lost: somebody discarded it, say."""
-    planned, due = next_pulls.tick_at(tx), next_pulls.next_due(tx)
+    planned, due = TICKS.at(tx), next_pulls.next_due(tx)
     if due and (planned is None or planned < tx.now - ROUND_US):
         plan_tick(tx, Instant(max(min(due.values()), tx.now)))
 
 
 def plan_tick(tx: Tx, at: Instant) -> None:
-    next_pulls.set_tick(tx, at)
-    due_at = None if at <= tx.now else at
-    message = NewMessage(TICK, encode({"due_at": at}), due_at=due_at, id=MessageId(new_id()))
+    due_at, id = None if at <= tx.now else at, MessageId(new_id())
+    TICKS.set(tx, at, id)
+    message = NewMessage(TICK, encode({"due_at": at}), due_at=due_at, id=id)
     outbox.enqueue_plain(tx, [message])
 
 

@@ -26,6 +26,7 @@ from watchkeeper.store.outbox import NewMessage
 from watchkeeper.store.plan_context import PlanContext
 from watchkeeper.store.plans import Loaded
 from watchkeeper.store.tenants import LockedTenant
+from watchkeeper.store.timers import CYCLES
 from watchkeeper.store.transaction import Tx
 
 ACTION_REQUESTED = "action.requested"
@@ -287,7 +288,7 @@ class Desk:
         """
         at = self._first([others_at, *(case.plan.due_at for case in self.cases.values())])
         if at is None:
-            plans.forget_cycle(self.tx)
+            CYCLES.forget(self.tx)
             self._is_over = True
         elif (at := Instant(max(at, self.now))) == planned_at or at != self.context.cycle_at:
             self._next_cycle = at
@@ -312,8 +313,7 @@ class Desk:
             if is_last and self._auto:
                 intents.use(tx, day_of(self.now), self._auto)
             if is_last and self._next_cycle is not None:
-                plans.set_cycle(tx, self._next_cycle)
-                self._messages.append(cycle_message(tx, self._next_cycle))
+                self._messages.append(_cycle(tx, self._next_cycle))
             outbox.enqueue_plain(tx, self._messages)
             ledger.append(tx, self.tenant, entries)
             if is_last and self._entries:
@@ -357,13 +357,14 @@ class Desk:
 
 
 def plan_cycle(tx: Tx, at: Instant) -> None:
-    plans.set_cycle(tx, at)
-    outbox.enqueue_plain(tx, [cycle_message(tx, at)])
+    """Have the tenant's next cycle come then."""
+    outbox.enqueue_plain(tx, [_cycle(tx, at)])
 
 
-def cycle_message(tx: Tx, at: Instant) -> NewMessage:
-    due_at = None if at <= tx.now else at
-    return NewMessage(CYCLE, encode({"due_at": at}), due_at=due_at, id=MessageId(new_id()))
+def _cycle(tx: Tx, at: Instant) -> NewMessage:
+    due_at, id = None if at <= tx.now else at, MessageId(new_id())
+    CYCLES.set(tx, at, id)
+    return NewMessage(CYCLE, encode({"due_at": at}), due_at=due_at, id=id)
 
 
 def killed_by(switches: Mapping[str, str], action_type: str) -> str | None:

@@ -72,14 +72,6 @@ _REMOVE = same(
     "delete from next_pulls where tenant_id = %s and connector_id = %s and account_id in ("
     "select account_id from next_pulls where tenant_id = %s and connector_id = %s limit %s)"
 )
-_TICK = same("select due_at from pull_ticks where tenant_id = %s")
-_SET_TICK = same(
-    "insert into pull_ticks (tenant_id, due_at) values (%s, %s)"
-    " on conflict (tenant_id) do update set due_at = excluded.due_at"
-)
-
-
-_NO_TICK = same("delete from pull_ticks where tenant_id = %s")
 
 
 class NextPull(NamedTuple):
@@ -144,20 +136,6 @@ def next_due(tx: Tx) -> dict[str, Instant]:
     """By connector, when the first of its pulls is due."""
     rows = tx.rows(_NEXT_DUE, (tx.tenant_id,) * (2 + len(Tier)))
     return {row[0]: Instant(row[1]) for row in rows}
-
-
-def tick_at(tx: Tx) -> Instant | None:
-    """When the tenant's next tick is due, as far as one is under way."""
-    rows = tx.rows(_TICK, (tx.tenant_id,))
-    return Instant(rows[0][0]) if rows else None
-
-
-def set_tick(tx: Tx, at: Instant) -> None:
-    tx.run(_SET_TICK, (tx.tenant_id, at))
-
-
-def forget_tick(tx: Tx) -> None:
-    tx.run(_NO_TICK, (tx.tenant_id,))
 
 
 def _next(row: Row) -> NextPull:

@@ -157,12 +157,6 @@ _WAKE_ACCOUNT = same(
     "update plans set due_at = %s where tenant_id = %s and account_id = %s"
     " and status = 'APPROVED' and due_at > %s returning plan_id"
 )
-_CYCLE = same("select due_at from plan_cycles where tenant_id = %s")
-_SET_CYCLE = same(
-    "insert into plan_cycles (tenant_id, due_at) values (%s, %s)"
-    " on conflict (tenant_id) do update set due_at = excluded.due_at"
-)
-_NO_CYCLE = same("delete from plan_cycles where tenant_id = %s")
 _OWNER = same(
     "select tenant_id from plans where tenant_id in (select tenant_id from tenants)"
     " and plan_id = %s"
@@ -306,20 +300,6 @@ def wake(tx: Tx, pairs: Iterable[tuple[str, str]]) -> None:
 def wake_account(tx: Tx, account_id: str) -> bool:
     """The same for whatever held them back, where something about the account is new."""
     return bool(tx.rows(_WAKE_ACCOUNT, (tx.now, tx.tenant_id, account_id, tx.now)))
-
-
-def cycle_at(tx: Tx) -> Instant | None:
-    """When the tenant's next cycle is due, as far as one is under way."""
-    rows = tx.rows(_CYCLE, (tx.tenant_id,))
-    return Instant(rows[0][0]) if rows else None
-
-
-def set_cycle(tx: Tx, at: Instant) -> None:
-    tx.run(_SET_CYCLE, (tx.tenant_id, at))
-
-
-def forget_cycle(tx: Tx) -> None:
-    tx.run(_NO_CYCLE, (tx.tenant_id,))
 
 
 def owner(session: Session, plan_id: str) -> TenantId | None:

@@ -141,6 +141,7 @@ plan_cycles = Table(  # when a tenant's next cycle is due
     metadata,
     Column("tenant_id", Text, primary_key=True),
     Column("due_at", Instant, nullable=False),
+    Column("message_id", identifier()),
     postgresql_with={"fillfactor": "50"},
 )
 

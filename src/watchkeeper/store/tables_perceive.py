@@ -156,6 +156,7 @@ pull_ticks = Table(  # when a tenant's next pull is due
     metadata,
     Column("tenant_id", Text, primary_key=True),
     Column("due_at", Instant, nullable=False),
+    Column("message_id", identifier()),
     postgresql_with={"fillfactor": "50"},
 )
 

@@ -67,3 +67,8 @@ begin
     end if;
     return true;
 end $$;
+
+-- The message that waits for a tenant's next cycle or tick: what takes its place takes it away.
+
+alter table plan_cycles add column message_id uuid;
+alter table pull_ticks add column message_id uuid;
