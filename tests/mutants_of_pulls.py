@@ -20,12 +20,6 @@ PULLS = [
         f"{SWEEP}::test_a_shorter_cadence_holds_from_the_next_sweep_on[sqlite]",
     ),
     (
-        "moves/heat.py",
-        "if one.was is not None and tier > one.was:",
-        "if tier > (one.was or Tier.COLD):",
-        f"{MOVES}/test_heat.py::test_accounts_that_come_together_are_not_pulled_together[sqlite]",
-    ),
-    (
         "store/postgres.py",
         "_BATCH_APP_SQL = _BATCH_SQL + _IN_ORDER",
         "_BATCH_APP_SQL = _BATCH_SQL",

@@ -185,10 +185,4 @@ RECALLED = [
         "tests/actions/test_plan_cycle.py::"
         "test_one_message_waits_for_the_next_cycle_however_often_it_was_planned[sqlite]",
     ),
-    (
-        "store/outbox_settle.py",
-        "order by tenant_id, id limit 1) at\n        where o.ctid = at.ctid and (o.locked_by",
-        "limit 1000) at\n        where o.ctid = at.ctid and (o.locked_by",
-        "tests/store/test_plan_plans.py::test_messages_are_ended_and_taken_away_by_their_keys",
-    ),
 ]
