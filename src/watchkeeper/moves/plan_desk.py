@@ -61,6 +61,7 @@ class Desk:
         mark: str | None = None,
     ) -> None:
         self.tx = tx
+        self.now: Instant = tx.now
         self.tenant = tenant
         self.rules = rules
         self.context = context
@@ -96,10 +97,6 @@ class Desk:
         return self._entries
 
     # -- what is known ------------------------------------------------------------------
-
-    @property
-    def now(self) -> Instant:
-        return self.tx.now
 
     @property
     def deeds(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 
 from watchkeeper.core.ids import IntentId, MessageId, TenantId
 from watchkeeper.core.plans import Intent, IntentState
@@ -38,6 +39,10 @@ _MOVING = (
     "is_late",
     "message_id",
 )
+
+
+_SAVED = ("k", *_MOVING)
+_saved = itemgetter(*(Intent._fields.index(name) for name in ("intent_id", *_MOVING)))
 
 
 def _typed(names: Iterable[str]) -> str:
@@ -136,7 +141,7 @@ def save(tx: Tx, intents: Sequence[Intent]) -> None:
         keys = [(intent.intent_id, tx.tenant_id) for intent in intents]
         tx.run_many(_SAVE, [(*row, *key) for row, key in zip(rows, keys, strict=True)])
         return
-    told = [{"k": i.intent_id} | {name: getattr(i, name) for name in _MOVING} for i in intents]
+    told = [dict(zip(_SAVED, _saved(intent), strict=True)) for intent in intents]
     tx.run(_SAVE, (encode(told), tx.tenant_id))
 
 

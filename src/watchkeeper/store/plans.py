@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from watchkeeper.core.ids import PlanId, TenantId
@@ -87,7 +88,11 @@ _SAVE = Statement(
     f"""update plans set {", ".join(f"{name} = ?" for name in _STATE)}
     where plan_id = ? and tenant_id = ?""",
 )
+_SAVED = ("k", *_STATE)
+_saved = itemgetter(*(Plan._fields.index(name) for name in ("plan_id", *_STATE)))
 _STEP_STATE = ("status", "attempts", "spared", "retry_at", "reason")
+_SAVED_STEP = ("p", "k", *_STEP_STATE)
+_saved_step = itemgetter(*(Step._fields.index(name) for name in ("step_id", *_STEP_STATE)))
 _SAVE_STEPS = Statement(
     f"""update plan_steps s set {", ".join(f"{name} = v.{name}" for name in _STEP_STATE)}
     from jsonb_to_recordset(%s::jsonb) as v (p uuid, k text, {_typed(_STEP_STATE)}), lateral (
@@ -216,7 +221,7 @@ def save(tx: Tx, plans: Sequence[Plan]) -> None:
         keys = [(plan.plan_id, tx.tenant_id) for plan in plans]
         tx.run_many(_SAVE, [(*row, *key) for row, key in zip(rows, keys, strict=True)])
         return
-    told = [{"k": p.plan_id} | {name: getattr(p, name) for name in _STATE} for p in plans]
+    told = [dict(zip(_SAVED, _saved(plan), strict=True)) for plan in plans]
     tx.run(_SAVE, (encode(told), tx.tenant_id))
 
 
@@ -233,8 +238,8 @@ def save_steps(tx: Tx, steps: Sequence[tuple[PlanId, Step]]) -> None:
         )
         return
     told = [
-        {"p": plan_id, "k": s.step_id} | {n: getattr(s, n) for n in _STEP_STATE}
-        for plan_id, s in steps
+        dict(zip(_SAVED_STEP, (plan_id, *_saved_step(step)), strict=True))
+        for plan_id, step in steps
     ]
     tx.run(_SAVE_STEPS, (encode(told), tx.tenant_id))
 
