@@ -14,7 +14,7 @@ from watchkeeper.moves.plan_case import Begun
 from watchkeeper.moves.plan_desk import Desk
 from watchkeeper.store.plan_ends import Expected, Found, Guess
 
-SLICE = 34
+SLICE = 50
 """So many plans are judged before the first of them are written, while more are judged."""
 
 

@@ -37,7 +37,7 @@ from watchkeeper.telemetry import count_deliveries
 BATCH_MAX = 500
 """Messages of one topic that are claimed at once, however many slots are free."""
 
-CARRIED_MAX = 150
+CARRIED_MAX = 200
 """Ends that are written together where more follows from them: what was begun by those before is
 called while the database works."""
 
