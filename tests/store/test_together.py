@@ -130,3 +130,22 @@ def test_a_block_is_one_statement(one: Orchestrator, place: Place) -> None:
     numbers = "select distinct cmin::text from intents union select cmin::text from plans"
     with psycopg.connect(place.admin_url) as conn:
         assert len(conn.execute(numbers.encode()).fetchall()) == 1
+
+
+@pytest.mark.req("A-09")
+def test_what_is_done_meanwhile_may_fail_and_nothing_is_undone(
+    one: Orchestrator, place: Place
+) -> None:
+    """The answer is waited for all the same: who was told that it failed would do it again."""
+    one.approved()
+
+    def fail() -> None:
+        raise RuntimeError("can't start new thread")
+
+    with one.db.batch(TENANT, when_sent=fail) as tx:
+        tenant = tenants.lock(tx)
+        tenant.ledger_seq += 1
+        tenants.save_seq(tx, tenant)
+    own = f"where tenant_id = '{ACME}'"
+    assert place.execute(f"select ledger_seq from tenants {own}") == [(tenant.ledger_seq,)]
+    place.execute(f"update tenants set ledger_seq = {tenant.ledger_seq - 1} {own}")

@@ -237,7 +237,8 @@ class Database:
                 is_committing = True
                 self._send_commit(driver)
                 if when_sent is not None:
-                    when_sent()
+                    with contextlib.suppress(Exception):  # it is committed: nobody may be told no
+                        when_sent()
         except BaseException as error:
             if _broken(driver):
                 lent.invalidate(error)
