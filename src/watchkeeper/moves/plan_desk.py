@@ -303,10 +303,12 @@ class Desk:
         for passed in self._passed:  # each status is reached by a way that the tables name
             plans.save(tx, [passed])
         entries = self._entries[self._entries_sent :]
+        touched = {plan_id for plan_id, _ in self._steps}  # the others may change once more
+        changed = [case for id, case in self._changed.items() if is_last or id in touched]
         with tx.together():  # none of them is about the rows of another
             plans.save_steps(tx, [(plan_id, step) for (plan_id, _), step in self._steps.items()])
             intents.save(tx, list(self._intents.values()))
-            plans.save(tx, [case.plan for case in self._changed.values()])
+            plans.save(tx, [case.plan for case in changed])
             if is_last and self._auto:
                 intents.use(tx, day_of(self.now), self._auto)
             if is_last and self._next_cycle is not None:
@@ -319,10 +321,11 @@ class Desk:
             intents.insert(tx, list(self._new_intents.values()))
         if is_last and self._freed:
             plans.wake(tx, self._freed)
-        for case in self._changed.values():
+        for case in changed:
             case.is_written, case.is_moved = True, False
+            del self._changed[case.plan.plan_id]
         self._entries_sent = len(self._entries)
-        for sent in (self._changed, self._steps, self._intents, self._new_intents):
+        for sent in (self._steps, self._intents, self._new_intents):
             sent.clear()
         self._passed.clear()
         self._messages.clear()
