@@ -237,7 +237,7 @@ class Database:
                 is_committing = True
                 self._send_commit(driver)
                 if when_sent is not None:
-                    with contextlib.suppress(Exception):  # it is committed: nobody may be told no
+                    with contextlib.suppress(Exception):  # what was committed stays so
                         when_sent()
         except BaseException as error:
             if _broken(driver):
