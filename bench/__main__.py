@@ -30,6 +30,7 @@ BENCHMARKS = {
     "replay": ("bench.replay", "replay"),
     "pages": ("bench.pages", "pages"),
     "dashboards": ("bench.dashboards", "dashboards"),
+    "overload": ("bench.overload", "overload"),
     "ten-million": ("bench.replay_many", "ten_million"),
 }
 

@@ -22,7 +22,8 @@ from watchkeeper.core.plans import (
     PlanStatus,
     StepStatus,
 )
-from watchkeeper.handlers.registry import DELIVERED, Ended, NotStarted, result_of
+from watchkeeper.handlers.attempts import result_of
+from watchkeeper.handlers.registry import DELIVERED, Ended, NotStarted
 from watchkeeper.moves.plan_desk import ACTION_REQUESTED, CYCLE
 from watchkeeper.store.json import loads
 from watchkeeper.store.leases import Message, queue_for

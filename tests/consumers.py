@@ -127,17 +127,18 @@ def kept(place: Place) -> list[str]:
     return [row[0] for row in place.execute("select key from usage_inbox order by key")]
 
 
-def wait_until_blocked(place: Place) -> None:
+def wait_until_blocked(place: Place, sessions: int = 1) -> None:
     """PostgreSQL says who waits for whom; on SQLite a short while must do."""
     pause = threading.Event()
     for _ in range(3000):
         if place.engine == "sqlite":
             pause.wait(0.2)
             return
-        if place.execute(
-            "select 1 from pg_stat_activity where cardinality(pg_blocking_pids(pid)) > 0"
+        [(blocked,)] = place.execute(
+            "select count(*) from pg_stat_activity where cardinality(pg_blocking_pids(pid)) > 0"
             " and datname = current_database()"
-        ):
+        )
+        if blocked >= sessions:
             return
         pause.wait(0.01)
     raise AssertionError("nobody waits")

@@ -6,7 +6,8 @@ from watchkeeper import App, Decision
 from watchkeeper.actions.deliver_messages import exchange, finish, prepared
 from watchkeeper.actions.settle_attempts import bury_exhausted
 from watchkeeper.core.envelope import EVALUATION_REQUESTED
-from watchkeeper.handlers.registry import DELIVERED, Ended, result_of
+from watchkeeper.handlers.attempts import result_of
+from watchkeeper.handlers.registry import DELIVERED, Ended
 from watchkeeper.results import Run
 from watchkeeper.store.leases import Message, queue_for
 from watchkeeper.store.outbox import NAMESPACE

@@ -12,7 +12,11 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.mutants_of_databases import DATABASES
+from tests.mutants_of_handlers import HANDLERS
+from tests.mutants_of_opening import OPENED
 from tests.mutants_of_operating_pages import OPERATING_PAGES
+from tests.mutants_of_overload import OVERLOADS
 from tests.mutants_of_overview import OVERVIEW
 from tests.mutants_of_pages import PAGES
 from tests.mutants_of_plan_doors import PLAN_DOORS
@@ -20,9 +24,11 @@ from tests.mutants_of_plans import PLANS
 from tests.mutants_of_pull_doors import PULL_DOORS
 from tests.mutants_of_pulls import PULLS
 from tests.mutants_of_recall import RECALLED
+from tests.mutants_of_repeats import REPEATED
 from tests.mutants_of_replay import REPLAYS
 from tests.mutants_of_reports import REPORTING
 from tests.mutants_of_searches import SEARCHES
+from tests.mutants_of_tenants import TENANTS
 from tests.mutants_of_trust import TRUST
 from tests.mutants_of_turns import TURNS
 
@@ -49,7 +55,7 @@ class Mutant:
         path.write_text(source.replace(self.old, self.new))
 
 
-GATE = "core/admission.py"
+GATE, PASS = "core/admission.py", "core/earliest_pass.py"
 MUTANTS = [
     Mutant(
         GATE,
@@ -95,9 +101,52 @@ MUTANTS = [
     ),
     Mutant(
         GATE,
-        "case.state.last_run_was_retry and not case.event.moved",
-        "case.state.last_run_was_retry",
+        "if not case.event.moved and (",
+        "if (",
         f"{CORE}/test_admission.py::test_the_retry_of_a_deferral",
+    ),
+    Mutant(
+        GATE,
+        "return reserved is not None and case.now >= since + reserved",
+        "return False",
+        f"{CORE}/test_admission.py::test_the_retry_of_a_deferral",
+    ),
+    Mutant(
+        "core/replay_apart.py",
+        "            slot_cooldown_us=0,\n",
+        "",
+        f"{CORE}/test_replay.py",
+    ),
+    Mutant(
+        "core/envelope.py",
+        "        slot_cooldown_us=None if cooldown is None else cooldown * SECOND,\n",
+        "",
+        "tests/app/test_gate_page.py::test_the_product_answers_as_the_page_says[sqlite]",
+    ),
+    Mutant(
+        "store/signals.py",
+        'values (?, ?, ?, ?, ?, ?, ?, ?, ?)",',
+        "select ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 where not exists"
+        ' (select 1 from signals where tenant_id = ?1 and signal_id = ?2)",',
+        "tests/app/test_repeated_signals.py::test_one_id_for_two_accounts_is_two_signals",
+    ),
+    Mutant(
+        PASS,
+        "        if binding is None:\n            return Passing(at)\n",
+        "        return Passing(at)\n",
+        f"{CORE}/test_earliest_pass.py",
+    ),
+    Mutant(
+        PASS,
+        "at = _let_retries_pass(case, state, tenant, switches or {})",
+        "at = Instant(ceil_second(case.now) + SECOND)",
+        f"{CORE}/test_earliest_pass.py",
+    ),
+    Mutant(
+        PASS,
+        "    state, tenant = case.state.copy(), case.tenant.copy()",
+        "    state, tenant = case.state, case.tenant",
+        f"{CORE}/test_earliest_pass.py::test_asking_changes_nothing",
     ),
     Mutant(
         GATE,
@@ -196,7 +245,7 @@ MUTANTS = [
         f"{ACTIONS}/test_schedules.py::test_the_spread_is_the_policys_unless_the_schedule_says[sqlite]",
     ),
     Mutant(
-        "store/database.py",
+        "store/news.py",
         "with contextlib.suppress(Exception):  # it is committed",
         "if True:  # it is committed",
         "tests/moves/test_all_or_nothing.py::test_nobody_is_told_that_a_committed_deed_failed[sqlite]",
@@ -241,7 +290,7 @@ MUTANTS = [
     ),
     Mutant(
         "store/database.py",
-        "return sqlite.is_busy(error)",
+        "return sqlite.is_busy(error.__cause__ or error)",
         "return False",
         "tests/store/test_busy_sqlite.py::test_a_transaction_that_found_the_file_taken_runs_again",
     ),
@@ -367,8 +416,11 @@ MUTANTS = [
     ),
 ]
 OTHERS = (*TURNS, *PULL_DOORS, *PULLS, *PLANS, *PLAN_DOORS, *REPORTING, *TRUST, *REPLAYS)
-OTHERS += (*PAGES, *SEARCHES, *OPERATING_PAGES, *OVERVIEW, *RECALLED)
+OTHERS += (*DATABASES, *PAGES, *SEARCHES, *OPERATING_PAGES, *OVERVIEW, *RECALLED)
+OTHERS += (*TENANTS, *REPEATED)
+OTHERS += (*OPENED, *HANDLERS)
 MUTANTS += [Mutant(*one) for one in OTHERS]
+MUTANTS += [Mutant(*one) for one in OVERLOADS]
 
 
 def survives(mutant: Mutant) -> bool:

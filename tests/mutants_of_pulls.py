@@ -6,7 +6,21 @@ PULL, RUN, RACE = (f"{ACTIONS}/test_{n}.py" for n in ("pulls", "run_pulls", "pul
 
 PLANS = "tests/store/test_pull_plans.py"
 
+BREAKERS = f"{ACTIONS}/test_pull_breakers.py"
+
 PULLS = [
+    (
+        "moves/pull_gates.py",
+        "stop = limits.resting(gate, self._tx.now)",
+        "stop = None",
+        f"{BREAKERS}::test_a_hold_stops_pulls_that_are_queued_already",
+    ),
+    (
+        "actions/run_pulls.py",
+        '    starts.begin(detail["connector_id"])\n',
+        "",
+        f"{BREAKERS}::test_an_open_breaker_lets_one_queued_pull_try",
+    ),
     (
         "store/pulls.py",
         "expires_at <= %s and ended_at is not null",

@@ -140,7 +140,7 @@ RECALLED = [
         f"{SPARED}::test_what_only_needs_an_ack_gets_it[sqlite]",
     ),
     (
-        "store/database.py",
+        "store/news.py",
         "            self.heard_count += 1\n",
         "            pass\n",
         f"{SPARED}::test_what_is_heard_of_from_elsewhere_too[sqlite]",

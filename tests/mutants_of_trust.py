@@ -5,9 +5,22 @@ VERIFY, KEEP = f"{ACTIONS}/test_verify_ledger.py", f"{ACTIONS}/test_keep_ledger.
 SCHEDULES, EXPLAIN = f"{ACTIONS}/test_verify_schedules.py", f"{ACTIONS}/test_explain_act.py"
 SIMULATE = f"{ACTIONS}/test_simulate.py"
 STREAM = f"{HTTP}/test_stream.py"
+ENDS = f"{ACTIONS}/test_verify_ends.py::test_it_is_found"
 MIGRATION = "store/migrations/versions/0006_sqlite.sql"
 
 TRUST = [
+    (
+        "actions/explain_decision.py",
+        "    if own is not None:\n        return own\n",
+        "",
+        "tests/actions/test_named_switches.py",
+    ),
+    (
+        "core/sinks.py",
+        "    meant = nearest(topic)\n    if meant is None:\n        return None\n",
+        "    return None\n",
+        "tests/app/test_sinks.py",
+    ),
     (
         "core/chain.py",
         '"reason":{_or_null(e.reason)},',
@@ -128,5 +141,60 @@ TRUST = [
         'if data and "retry_of" not in data["event"]:',
         "if data:",
         f"{SIMULATE}::test_the_record_played_under_its_own_policy_is_the_record[sqlite]",
+    ),
+    (
+        "store/questions_ends.py",
+        "when max(result) is null then max(ended_at) > (select after_at from given)",
+        "when max(result) is null then max(ended_at) < 0",
+        f"{ENDS}[sqlite-a_run_that_failed_in_silence-run_end_is_in_the_ledger]",
+    ),
+    (
+        "store/questions_ends.py",
+        "where c.place > coalesce(r.attempts_max, 1)",
+        "where c.place > 1 + coalesce(r.attempts_max, 1)",
+        f"{ENDS}[sqlite-one_attempt_more-attempts_stay_within_their_limit]",
+    ),
+    (
+        "store/questions_ends.py",
+        "where m.{_OWN} and m.marked_at > {_PRUNED_AT} and not exists (",
+        "where m.{_OWN} and m.marked_at < 0 and not exists (",
+        f"{ENDS}[sqlite-a_forged_marker-marker_has_its_entry]",
+    ),
+    (
+        "actions/keep_ledger.py",
+        "    count_ledger(db, tenant_id)\n",
+        "",
+        f"{KEEP}::test_what_is_old_and_exported_leaves_and_the_chain_goes_on",
+    ),
+    (
+        "core/schedule_history.py",
+        "yield from (gap._replace(is_notice=is_other) for gap in _differences(plan, group))",
+        "yield from _differences(plan, group)",
+        f"{SCHEDULES}::test_new_time_zone_data_are_a_notice_about_the_past[sqlite]",
+    ),
+    (
+        "store/questions.py",
+        "        where w.last_at > o.locked_until",
+        "        where w.last_at < 0",
+        f"{ACTIONS}/test_verify.py::test_what_is_broken_is_found[sqlite-a_lease_without_end]",
+    ),
+    (
+        "store/questions.py",
+        "group by 1 having count(*) > 1\n        union all",
+        "group by 1 having count(*) > 2\n        union all",
+        f"{ACTIONS}/test_verify.py::test_what_is_broken_is_found[sqlite-a_discard_told_twice]",
+    ),
+    (
+        "store/questions.py",
+        "join messages m on cast(m.id as text) = d.subject",
+        "join messages m on cast(m.id as text) <> m.id",
+        f"{ACTIONS}/test_verify.py::test_what_is_broken_is_found[sqlite-a_discard]",
+    ),
+    (
+        "store/questions.py",
+        "t.event_fate = 'discarded'",
+        "t.event_fate = 'dead'",
+        f"{ACTIONS}/test_usage_events.py"
+        "::test_a_discard_that_only_its_turn_remembers_is_found[sqlite]",
     ),
 ]

@@ -2,7 +2,39 @@
 
 CORE, ACTIONS, STORE = "tests/core", "tests/actions", "tests/store"
 
+SECRETS = "tests/app/test_secrets.py"
+
 TURNS = [
+    (
+        "store/keyring.py",
+        "AESGCM(key).encrypt(nonce, secret.encode(), owner.encode())",
+        'AESGCM(key).encrypt(nonce, secret.encode(), b"")',
+        f"{SECRETS}::test_every_changed_byte_is_noticed",
+    ),
+    (
+        "actions/set_sink.py",
+        "sinks.put(tx, sealed(db.keyring, sink))",
+        "sinks.put(tx, sink)",
+        f"{SECRETS}::test_what_is_stored_is_not_the_secret_and_messages_are_signed_with_it[sqlite]",
+    ),
+    (
+        "actions/set_sink.py",
+        "        if new.secret is None:\n            told",
+        "        if False:\n            told",
+        f"{SECRETS}::test_a_secret_that_cannot_be_decrypted_is_not_replaced_unasked",
+    ),
+    (
+        "actions/set_sink.py",
+        "if secret and needed is not None:",
+        "if False:",
+        f"{SECRETS}::test_no_secret_is_stored_in_plain_text_beside_encrypted_ones[sqlite]",
+    ),
+    (
+        "actions/deliver_outside.py",
+        "if db.sinks.may_warn(sink.owner):",
+        "if False:",
+        f"{SECRETS}::test_messages_wait_while_the_key_is_missing_and_a_new_secret_sends_them",
+    ),
     (
         "core/quota.py",
         "used + needed > limit",

@@ -81,9 +81,13 @@ class Proxy:
             with self._lock:
                 self._sockets.discard(one)
 
+    def cut_all(self) -> None:
+        """End every connection there is; new ones are taken, unless it `refuses`."""
+        self._cut(*list(self._sockets))
+
     def close(self) -> None:
         self._listener.close()
-        self._cut(*list(self._sockets))
+        self.cut_all()
 
 
 @contextmanager

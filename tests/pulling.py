@@ -8,7 +8,8 @@ from tests.looking import Lookout
 from watchkeeper import App
 from watchkeeper.actions.deliver_messages import exchange, finish, prepared
 from watchkeeper.actions.settle_attempts import bury_exhausted
-from watchkeeper.handlers.registry import DELIVERED, Ended, result_of
+from watchkeeper.handlers.attempts import result_of
+from watchkeeper.handlers.registry import DELIVERED, Ended
 from watchkeeper.moves.pulls import PULL_REQUESTED
 from watchkeeper.pull_signals import signals_of
 from watchkeeper.results import Pull

@@ -16,6 +16,7 @@ from tests.databases import Databases
 from tests.http.door import opened
 from watchkeeper import telemetry
 from watchkeeper.actions.topics import register_decision
+from watchkeeper.failures import log_failure
 
 CANARY = "canary-of-the-process"
 
@@ -96,7 +97,20 @@ def test_a_secret_is_written_nowhere(lines: io.StringIO, text: str) -> None:
     assert "SECRET" not in written
     assert CANARY not in written
     assert written.count("raise ValueError") == 2
-    assert len(written.splitlines()) == 6
+    assert len([line for line in written.splitlines() if not line.startswith("    ")]) == 6
+
+
+@pytest.mark.parametrize("lines", ["console"], indirect=True)
+def test_a_traceback_is_readable_and_looks_like_no_line(lines: io.StringIO) -> None:
+    try:
+        raise ValueError("no\n2030-01-01 info forged \x1b[2J")
+    except ValueError as error:
+        log_failure(error, "decision", {"tenant_id": "acme", "attempt": 1})
+    first, *rest = lines.getvalue().splitlines()
+    assert "decision handler failed" in first
+    assert first.count("tenant_id=acme") == 1
+    assert "    Traceback (most recent call last):" in rest
+    assert all(line.startswith("    ") and line.isprintable() for line in rest)
 
 
 def test_lines_carry_what_is_bound(lines: io.StringIO) -> None:

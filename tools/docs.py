@@ -9,8 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tools.conformance import conformance_page
+from tools.glossary import glossary_page
 from tools.machines import draw
-from tools.pages_of_code import errors_page, policy_page, python_page, settings_page, topics_page
+from tools.page_of_python import python_page
+from tools.pages_of_code import errors_page, policy_page, settings_page, topics_page
 from tools.pages_of_doors import cli_page, http_page
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
@@ -18,6 +20,7 @@ REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 PAGES: dict[str, Callable[[], str]] = {
     "cli.md": cli_page,
     "errors.md": errors_page,
+    "glossary.md": glossary_page,
     "http.md": http_page,
     "policy.md": policy_page,
     "python.md": python_page,

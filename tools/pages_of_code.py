@@ -1,25 +1,13 @@
-"""The pages of settings, policy, topics, errors and the Python interface."""
+"""The pages of settings, policy, topics and errors."""
 
 from __future__ import annotations
 
 import inspect
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-import watchkeeper
 from tools.markdown import block, page, table, words
-from watchkeeper import (
-    act_results,
-    errors,
-    perceive_results,
-    plan_methods,
-    report_results,
-    results,
-    turn_results,
-)
-from watchkeeper.actions import show_plan
-from watchkeeper.app import App, Clock
+from watchkeeper import errors
 from watchkeeper.cli.endings import ending_of
 from watchkeeper.core import envelope
 from watchkeeper.core import plans as acting
@@ -52,15 +40,12 @@ A document is TOML and says only what differs from the shipped one below. A valu
 most particular place that names it: the shipped document, yours, the tenant's tier
 (`tiers.NAME`), the tenant (`tenants.ID`). Unknown keys are refused, with their line."""
 
-PYTHON = """\
-`import watchkeeper` offers the names below and no others. Everything is annotated, and refusals are
-values: a verdict that is not ALLOW is still a verdict."""
-
 TOPICS = {
     envelope.EVALUATION_REQUESTED: "A run that was allowed, for your decision handler.",
     envelope.RETRY: "The one retry of a deferral, due when its place comes.",
     envelope.DEFERRED: "Tells whoever listens that an event was deferred.",
     envelope.SCHEDULED: "One account's event of a schedule, waiting for its second of the spread.",
+    envelope.SIGNAL_HANDED_IN: "A signal from a transaction of yours, to be admitted.",
     envelope.SCHEDULE_DUE: "The next firing of a schedule.",
     envelope.SCHEDULE_SLICE: "The next accounts of a firing for all accounts of a tenant.",
     PULL_REQUESTED: "A pull that was scheduled, for its connector.",
@@ -146,6 +131,10 @@ def errors_page() -> str:
         "What is raised on purpose is a `watchkeeper.errors.WatchkeeperError`. Its `code` never"
         " changes, the sentence may. `Invalid.problems` names each mistake and its place.",
         codes,
+        "Errors of the database's driver are not raised: an `Unavailable` is, with the driver's"
+        " error as its `__cause__`. Conflicts between transactions, and connections lost before"
+        " a COMMIT, are tried again up to five times, with a random pause of at most half a"
+        " second between them; a lock or a statement that timed out is not.",
         "## Reasons of verdicts",
         "A verdict is not an error. Its `reason` is absent for ALLOW, and otherwise one of these.",
         table(("reason", "in words"), reasons),
@@ -212,67 +201,3 @@ def _example(kind: type[errors.WatchkeeperError]) -> errors.WatchkeeperError:
     return (
         kind("run", "ENDED", "start") if kind is errors.IllegalTransition else kind(*["x"][:count])
     )
-
-
-def python_page() -> str:
-    parts = [PYTHON]
-    for name in sorted(watchkeeper.__all__):
-        parts.append(_class(name, getattr(watchkeeper, name)))
-        if name == "App":
-            parts += [_class("app.clock", Clock)]
-            parts += [_class("app.plans", plan_methods.PlanDoor)]
-            parts += [_class("app.intents", plan_methods.IntentDoor)]
-    parts.append(_class("SignalSeen (in `run.signals`)", results.SignalSeen))
-    parts.append(_class("Pull (what a connector is called with)", results.Pull))
-    parts.append(_class("PullAnswer (from `app.pull`)", perceive_results.PullAnswer))
-    parts.append(_class("ScheduledPull (its `job`)", perceive_results.ScheduledPull))
-    parts.append(_class("PullBudget (from `app.pull_budget`)", perceive_results.PullBudget))
-    parts.append(_class("Heat (from `app.heat`)", perceive_results.Heat))
-    parts.append(_class("ReportSummary (from `app.reports`)", report_results.ReportSummary))
-    parts.append(_class("MilestoneView (from `app.milestones`)", report_results.MilestoneView))
-    parts.append(_class("Turn (from `app.reserve_turn` and `app.turn`)", turn_results.Turn))
-    parts.append(_class("Settlement (from `app.finalize_turn`)", turn_results.Settlement))
-    parts.append(_class("QuotaBucket (from `app.quota`)", turn_results.QuotaBucket))
-    parts.append(_class("Action (what an action handler is called with)", act_results.Action))
-    parts.append(_class("Asked (what a proposer is called with)", act_results.Asked))
-    parts.append(_class("Plan (from `app.plans`)", act_results.Plan))
-    parts.append(_class("Step (in `plan.steps`)", act_results.Step))
-    parts.append(_class("Intent (from `app.intents`)", act_results.Intent))
-    parts.append(_class("Why (from `app.plans.why`)", show_plan.Why))
-    return page("Python", *parts)
-
-
-def _class(name: str, kind: type[Any]) -> str:
-    parts = [f"## {name}", words(kind)]
-    if hasattr(kind, "__dataclass_fields__"):
-        fields = [
-            (f"`{field.name}`", f"`{field.type}`") for field in kind.__dataclass_fields__.values()
-        ]
-        parts.append(table(("field", "type"), fields))
-    elif kind is App:
-        parts.append(f"`App{_signature(kind.__init__)}`")
-    rows = [
-        (f"`{method}{_signature(member)}`", words(member))
-        for part in kind.__mro__
-        for method, member in vars(part).items()
-        if inspect.isfunction(member) and not method.startswith("_")
-    ]
-    if rows:
-        parts.append(table(("call", "what it does"), rows))
-    return "\n\n".join(parts)
-
-
-def _signature(member: Any) -> str:
-    """What to call it with, without the types: they are in the code, and long."""
-    shown = []
-    starred = False
-    for parameter in list(inspect.signature(member).parameters.values())[1:]:
-        if parameter.kind is parameter.KEYWORD_ONLY and not starred:
-            shown.append("*")
-            starred = True
-        prefix = "**" if parameter.kind is parameter.VAR_KEYWORD else ""
-        given = parameter.default
-        told = given.__name__ if inspect.isfunction(given) else repr(given)  # no address
-        default = "" if given is parameter.empty else f"={told}"
-        shown.append(f"{prefix}{parameter.name}{default}")
-    return f"({', '.join(shown)})"

@@ -10,8 +10,10 @@ import typer.main
 
 from tools.markdown import block, page, table, words
 from watchkeeper.cli.main import app as commands_app
-from watchkeeper.http.app import create_app
+from watchkeeper.http.app import ROUTERS, create_app
 from watchkeeper.http.openapi import describe
+from watchkeeper.http.repeats import repeat_of
+from watchkeeper.http.route import GuardedRoute
 from watchkeeper.settings import Settings
 from watchkeeper.store.database import open_database
 
@@ -33,10 +35,38 @@ may also work at the desk, keep plans and answer what they ask, ask for pulls an
 `admin` may also change keys, pull budgets, schedules and sinks and, for all tenants, tenants,
 connectors and the policy.
 
-A POST may carry an `Idempotency-Key`: sent again with the same body it gets the first answer
-again. Lists are `{"items": [...], "next_cursor": ...}` and take `limit` and `cursor`. Errors are
+`/healthz`, `/readyz`, `/metrics` and `/openapi.json` answer without a key.
+
+Lists are `{"items": [...], "next_cursor": ...}` and take `limit` and `cursor`. Errors are
 problem details (RFC 9457), see [errors](errors.md). The whole description, with schemas and
-examples, is served at `/openapi.json`."""
+examples, is served at `/openapi.json`.
+
+Where the database is at fault, the answer is 503 with `Retry-After`: `unavailable` when it cannot
+be reached or cannot serve, `busy` when others held what was needed for too long. 504 `timed_out`
+is a statement that ran longer than is allowed; the same request may take as long again. After each
+of these nothing was done. After 503 `outcome_unknown` it may have been: repeat it under the same
+key. `POST /v1/clock/advance` answers 503 `unavailable` also when due messages are not delivered
+within five seconds: the clock may have moved part of the way, to the moment that `detail` names.
+A repeat under the same key goes on from there.
+
+`POST /v1/signals` takes plain JSON (`application/json`) and CloudEvents 1.0: one event
+(`application/cloudevents+json`), a batch (`application/cloudevents-batch+json`), or binary mode,
+with `ce-` headers. `subject` or the extension `accountid` names the account, `tenantid` the
+tenant."""
+
+REPEATED = """\
+A POST may carry an `Idempotency-Key`: 1 to 255 printable ASCII characters, of one tenant and one
+route. For a day, the same request under the same key changes nothing more and gets the first
+answer again, with `Idempotency-Replayed: true`. Another request under the same key is refused: 422
+`idempotency_key_reused`. A request that was refused leaves its key free.
+
+The key and the change are one transaction. A server that is killed after it, an answer that is
+lost, or a 503 `outcome_unknown` does not free the key: send the same request again. Where the
+first answer was not kept, the repeat is answered from what is stored, as the table says. Two
+requests at the same time under one key make one change; the second waits for the first.
+
+PUT, PATCH and DELETE take no key. They say how things shall be, so that a repeat changes nothing
+more."""
 
 
 def commands() -> Iterator[tuple[str, Any]]:
@@ -111,7 +141,21 @@ def http_page() -> str:
             rows.append((path, method.upper(), _first_line(operation)))
     rows.sort()
     told = [(f"`{method} {path}`", what) for path, method, what in rows]
-    return page("HTTP", HTTP, table(("call", "what it does"), told))
+    calls = table(("call", "what it does"), told)
+    return page("HTTP", HTTP, calls, "## Requests that are repeated", REPEATED, _repeats())
+
+
+def _repeats() -> str:
+    """How each POST is protected, and how a repeat without a kept answer is answered."""
+    rows = []
+    for routes in ROUTERS:
+        for route in routes.routes:
+            assert isinstance(route, GuardedRoute)
+            if route.methods == {"POST"}:
+                repeat = repeat_of(route.endpoint.__name__)
+                rows.append((f"`POST {route.path}`", repeat.guard, repeat.answer))
+    head = ("call", "protected by", "a repeat whose first answer was not kept")
+    return table(head, sorted(rows))
 
 
 def _first_line(operation: dict[str, Any]) -> str:

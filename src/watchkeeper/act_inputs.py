@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -146,10 +146,18 @@ def proposal_of(raw: object, account_id: str, plan_type: str) -> NewPlan:
     )
 
 
+def named_steps(steps: Iterable[Any]) -> list[Any]:
+    """Steps as they are read: the name of an action stands for a step of it."""
+    return [{"action_type": step} if isinstance(step, str) else step for step in steps]
+
+
 def decided_plans(decision: Decision, account_id: str) -> list[NewPlan | Exception]:
     """The plans that a decision handler suggests; what cannot be read is an error in its place."""
     found: list[NewPlan | Exception] = []
     for place, raw in enumerate(list(decision.plans)[:PROPOSALS_MAX]):
+        if isinstance(raw, Exception):  # it could not be copied
+            found.append(raw)
+            continue
         try:
             found.append(_decided_plan(raw, account_id, f"plans[{place}]"))
         except Exception as error:
@@ -158,7 +166,10 @@ def decided_plans(decision: Decision, account_id: str) -> list[NewPlan | Excepti
 
 
 def _decided_plan(raw: Mapping[str, Any], account_id: str, at: str) -> NewPlan:
-    told = parse(DecidedPlanIn, dict(raw), at)
+    given = dict(raw)
+    if isinstance(given.get("steps"), list | tuple):
+        given["steps"] = named_steps(given["steps"])
+    told = parse(DecidedPlanIn, given, at)
     return NewPlan(
         account_id=AccountId(told.account_id or account_id),
         plan_type=told.plan_type,

@@ -18,7 +18,7 @@ from watchkeeper.store.json import loads
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What an action handler is called with: one attempt of one step.
+    """Argument of an action handler: one attempt of one step.
 
     `idempotency_key` is the same for every attempt of the step: give it to whoever you call.
     """
@@ -59,7 +59,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What a proposer suggests. It becomes a draft; steps that the plan type forbids are dropped.
+    """Suggestion of a proposer. It becomes a draft; steps that the plan type forbids are dropped.
 
     A step is `{"action_type": …, "step_id"?, "sequence"?, "dependencies"?, "data"?}`.
     """
@@ -71,7 +71,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a proposer is called with."""
+    """Argument of a proposer."""
 
     tenant_id: str
     account_id: str
@@ -109,7 +109,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intent:
-    """What one attempt asks to be done, and how it stands."""
+    """Request for one action of a plan, and its state."""
 
     intent_id: str
     tenant_id: str

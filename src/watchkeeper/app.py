@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import os
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from contextvars import ContextVar
+from datetime import datetime
 from functools import partial
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from watchkeeper import inputs
 from watchkeeper.actions.act_topics import register_act
 from watchkeeper.actions.admit import Admission
-from watchkeeper.actions.advance_clock import Advanced, advance_clock, clock_now
+from watchkeeper.actions.advance_clock import (
+    start_virtual_clock,
+)
 from watchkeeper.actions.apply_policy import apply_policy
 from watchkeeper.actions.change_account import AccountChange, change_account
 from watchkeeper.actions.chores import chores
-from watchkeeper.actions.dispatch import drain
+from watchkeeper.actions.dispatch import CLOSE_SECONDS
 from watchkeeper.actions.explain_decision import Explanation, explain_decision
 from watchkeeper.actions.fire_triggers import fire_triggers
-from watchkeeper.actions.ingest_signals import ingest_signals
 from watchkeeper.actions.locate_tenant import Thing, locate_tenant
+from watchkeeper.actions.measure import Measured
 from watchkeeper.actions.perceive_topics import register_perceive
 from watchkeeper.actions.plans import Plans
 from watchkeeper.actions.seal_ledger import seal_ledger
@@ -33,47 +37,43 @@ from watchkeeper.core.ids import SYSTEM, AccountId, ScheduleId, TenantId
 from watchkeeper.core.policy import Policy
 from watchkeeper.core.schedule import CatchUp
 from watchkeeper.core.sinks import Reach
-from watchkeeper.core.time import from_datetime, to_datetime
+from watchkeeper.core.time import from_datetime
 from watchkeeper.core.turns import NAMESPACE as USAGE_NAMESPACE
+from watchkeeper.drain_methods import Clock, DrainMethods
 from watchkeeper.handler_methods import HandlerMethods
+from watchkeeper.handlers.loop_thread import LoopThread
 from watchkeeper.handlers.registry import Registry
+from watchkeeper.input_types import CatchUpName, SwitchScope
 from watchkeeper.ledger_methods import LedgerMethods
 from watchkeeper.perceive_methods import PerceiveMethods
 from watchkeeper.plan_methods import IntentDoor, PlanDoor
 from watchkeeper.report_methods import ReportMethods
-from watchkeeper.results import Receipt, Verdict, verdict_of
+from watchkeeper.results import Verdict, verdict_of
+from watchkeeper.signal_methods import SignalMethods
 from watchkeeper.sink_methods import SinkMethods
-from watchkeeper.store import clock
 from watchkeeper.store.database import AnyEngine, Database, WallClock, open_database, wall_clock
 from watchkeeper.store.enqueue_on import enqueue_on
 from watchkeeper.store.json import dumps
-from watchkeeper.store.migrations import upgrade
+from watchkeeper.store.keyring import parse_keys
+from watchkeeper.store.migrations import HEAD, ensure, version_of
+from watchkeeper.store.outage import plain_errors
 from watchkeeper.store.outbox import NAMESPACE, NewMessage
 from watchkeeper.store.schedules import Schedule
 from watchkeeper.store.sqlite import Journal
+from watchkeeper.tenant_methods import TenantDoor
 from watchkeeper.trust_methods import TrustMethods
 from watchkeeper.turn_methods import TurnMethods
 from watchkeeper.workers import Workers, WorkerSettings
 
 AUTHOR = "python"
 
-
-class Clock:
-    """The database's clock. Where it is virtual, time passes when you say so."""
-
-    def __init__(self, app: App) -> None:
-        self._app = app
-
-    def now(self) -> datetime:
-        return to_datetime(clock_now(self._app.db)[0])
-
-    def advance(self, seconds: float = 0, **more: float) -> Advanced:
-        """Move on by `seconds`, `minutes`, `hours`, `days`; deliver what falls due on the way."""
-        span = timedelta(seconds=seconds, **more)
-        return advance_clock(self._app.db, span.total_seconds(), self._app.drain, self._app.turns)
+MAY_MIGRATE: ContextVar[bool] = ContextVar("may_migrate", default=True)
+"""False while a command imports an app whose database it must not change; it is checked later."""
 
 
 class App(
+    DrainMethods,
+    SignalMethods,
     HandlerMethods,
     PerceiveMethods,
     TurnMethods,
@@ -85,7 +85,8 @@ class App(
     """Watchkeeper in your program: trigger, signal, explain; decide and work with `run`.
 
     `url` is sqlite:///FILE, sqlite:// (in memory) or postgresql://…, or a SQLAlchemy engine
-    of yours, whose database is then used. A missing schema is made, and a tenant is made on
+    of yours, whose database is then used. A missing schema is made, by `migrate_url` or
+    WATCHKEEPER_MIGRATE_URL where that is the same database as its owner; a tenant is made on
     its first use.
     """
 
@@ -95,21 +96,25 @@ class App(
         *,
         virtual_clock: bool = False,
         migrate: bool = True,
+        migrate_url: str | None = None,
         pool_size: int = 16,
         journal: Journal = "auto",
         usage_namespace: str = USAGE_NAMESPACE,
         webhooks_private: bool = False,
+        secrets_key: str | None = None,
         wall: WallClock = wall_clock,
     ) -> None:
         super().__init__()
         self.usage_namespace = usage_namespace
         self.db: Database = open_database(url, pool_size=pool_size, journal=journal, wall=wall)
-        if migrate:
-            upgrade(self.db.writer)
-        if virtual_clock:
-            with self.db.begin(SYSTEM) as tx:
-                clock.start(tx)
+        self.db.keyring = parse_keys(secrets_key)
+        may_migrate = MAY_MIGRATE.get() or self.db.is_in_memory
+        if migrate and may_migrate:
+            _migrate(self.db, migrate_url)
+        if virtual_clock and (may_migrate or version_of(self.db) == HEAD):
+            start_virtual_clock(self.db)
         self.admission = Admission(self.db, makes_tenants=True)
+        self.tenants = TenantDoor(self.db, self.admission)
         self.turns = Turns(self.db, makes_tenants=True, namespace=usage_namespace)
         self.registry = Registry(self.db.policies.delivery)
         self.registry.reach = Reach.PUBLIC.widened(private=webhooks_private, dev=False)
@@ -121,6 +126,9 @@ class App(
         self.intents = IntentDoor(self.carrier)
         register_milestones(self.registry, self.db)
         self.clock = Clock(self)
+        self.metrics_registry = Measured(self.db)
+        self.is_closed = False
+        self.loop = LoopThread()
         self._workers: Workers | None = None
 
     # -- asking for runs ------------------------------------------------------------
@@ -152,35 +160,6 @@ class App(
         tenant = TenantId(inputs.parse_tenant_id(tenant_id))
         decided = fire_triggers(self.admission, tenant, inputs.parse_triggers(events))
         return [verdict_of(one) for one in decided]
-
-    def signal(
-        self,
-        tenant_id: str,
-        account_id: str,
-        type: str,
-        *,
-        signal_id: str | None = None,
-        occurred_at: datetime | str | None = None,
-        idempotency_key: str | None = None,
-        correlation_id: str | None = None,
-        data: Mapping[str, Any] | None = None,
-    ) -> Receipt:
-        """Hand in a piece of news about an account: it is kept, and may wake the agent."""
-        signal = _given(
-            account_id=account_id,
-            type=type,
-            signal_id=signal_id,
-            occurred_at=_iso(occurred_at),
-            idempotency_key=idempotency_key,
-            correlation_id=correlation_id,
-            data=None if data is None else dict(data),
-        )
-        return self.signal_many(tenant_id, [signal])[0]
-
-    def signal_many(self, tenant_id: str, signals: Sequence[Mapping[str, object]]) -> list[Receipt]:
-        tenant = TenantId(inputs.parse_tenant_id(tenant_id))
-        received = ingest_signals(self.admission, tenant, inputs.parse_signals(signals))
-        return [Receipt(signal_id, verdict_of(decided)) for signal_id, decided in received]
 
     def account(
         self,
@@ -221,6 +200,7 @@ class App(
         `connection` is a SQLAlchemy connection or session, or one of psycopg or sqlite3. The
         message is committed with your rows, or rolled back with them.
         """
+        self.db.check_open()
         message = NewMessage(
             topic=topic,
             payload=dumps(dict(payload)),
@@ -230,7 +210,8 @@ class App(
             dedupe_key=dedupe_key,
             ordering_key=ordering_key,
         )
-        return enqueue_on(connection, [message])[0]
+        with plain_errors():
+            return enqueue_on(connection, [message])[0]
 
     # -- standing orders ----------------------------------------------------------------
 
@@ -249,7 +230,7 @@ class App(
         cron: str,
         timezone: str = "UTC",
         account_id: str | None = None,
-        catch_up: str = "fire_once",
+        catch_up: CatchUpName = "fire_once",
         spread_seconds: int | None = None,
     ) -> Schedule:
         """Fire a trigger by the calendar: for one account, or for all of the tenant."""
@@ -263,19 +244,17 @@ class App(
         )
         new = inputs.parse(inputs.ScheduleIn, given)
         tenant = TenantId(inputs.parse_tenant_id(tenant_id))
-        self.admission.ensure_tenant(tenant)
-        return set_schedule(
-            self.db,
-            tenant,
-            ScheduleId(inputs.parse_id(schedule_id, "schedule_id")),
-            NewSchedule(
-                trigger_type=new.trigger_type,
-                cron=new.cron,
-                timezone=new.timezone,
-                account_id=None if new.account_id is None else AccountId(new.account_id),
-                catch_up=CatchUp(new.catch_up),
-                spread_seconds=new.spread_seconds,
-            ),
+        called = ScheduleId(inputs.parse_id(schedule_id, "schedule_id"))
+        schedule = NewSchedule(
+            trigger_type=new.trigger_type,
+            cron=new.cron,
+            timezone=new.timezone,
+            account_id=None if new.account_id is None else AccountId(new.account_id),
+            catch_up=CatchUp(new.catch_up),
+            spread_seconds=new.spread_seconds,
+        )
+        return self.admission.with_tenant(
+            tenant, lambda: set_schedule(self.db, tenant, called, schedule)
         )
 
     def unschedule(self, tenant_id: str, schedule_id: str) -> None:
@@ -283,7 +262,7 @@ class App(
 
     def kill(
         self,
-        scope: str,
+        scope: SwitchScope,
         id: str | None = None,
         *,
         reason: str,
@@ -304,12 +283,9 @@ class App(
 
     # -- working --------------------------------------------------------------------------
 
-    def drain(self) -> Counter[str]:
-        """Deliver everything that is due, in this thread, and say how much that was."""
-        return drain(self.db, self.registry)
-
     def start_workers(self, settings: WorkerSettings | None = None) -> Workers:
         """Deliver in the background from now on, until `close`."""
+        self.db.check_open()
         if self._workers is None:
             self._workers = Workers(
                 self.db,
@@ -318,22 +294,49 @@ class App(
                 chores=chores(self.db, self.registry),
                 watches=[partial(watch_turns, self.turns)],
                 seals=[partial(seal_ledger, self.db)],
+                handlers=self.handler_names(),
             )
             self._workers.start()
         return self._workers
 
     def run(self, *, host: str = "127.0.0.1", port: int = 8484) -> None:
         """Serve the HTTP API and work, in this process, until it is told to stop."""
+        self.db.check_open()
         from watchkeeper.http.server import serve_app
 
         serve_app(self, host=host, port=port)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
     def close(self) -> None:
-        """Finish or give back what is under way, and let go of the database."""
+        """Finish or give back what is under way, and let go of the database.
+
+        Every other method then raises `Closed`. `with App(…) as app` closes at the end.
+        """
         if self._workers is not None:
             self._workers.stop()
             self._workers = None
+        self.is_closed = True
+        self.loop.close(CLOSE_SECONDS)
         self.db.close()
+
+
+def _migrate(db: Database, migrate_url: str | None) -> None:
+    try:
+        with plain_errors():
+            ensure(db, migrate_url=migrate_url or os.environ.get("WATCHKEEPER_MIGRATE_URL"))
+    except BaseException:
+        db.close()
+        raise
 
 
 def _given(**values: object) -> dict[str, object]:

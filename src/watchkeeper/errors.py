@@ -10,7 +10,11 @@
     ├── Unauthorized      no key, or one that is not accepted
     ├── Forbidden         the key's role or tenant does not reach this far
     └── Unavailable       nothing is wrong with the request: try again
-        ├── Overloaded
+        ├── Overloaded    too much is under way
+        │   └── TenantOverloaded  of this tenant
+        ├── Busy          others held what is needed; nothing was done
+        ├── TimedOut      the database ended what took too long; nothing was done
+        ├── Closed        the app was closed
         └── CommitUnknown the connection broke while committing
 
 The branches are what a caller can do about it: look elsewhere, read again, fix
@@ -114,7 +118,36 @@ class LeaseLost(Conflict):
 
 
 class Overloaded(Unavailable):
+    """Too much is under way; nothing was done."""
+
     code = "overloaded"
+
+
+class TenantOverloaded(Overloaded):
+    """The tenant, or the key for all tenants, has its share of the places in use."""
+
+    code = "tenant_overloaded"
+
+
+class Busy(Unavailable):
+    """Other transactions held a row, the file or every connection for too long."""
+
+    code = "busy"
+
+
+class TimedOut(Unavailable):
+    """The database ended a statement that ran for too long. The same again may take as long."""
+
+    code = "timed_out"
+
+
+class Closed(Unavailable):
+    """The app, or the database under it, was closed; open another."""
+
+    code = "closed"
+
+    def __init__(self, message: str = "the app is closed: open another one") -> None:
+        super().__init__(message)
 
 
 class CommitUnknown(Unavailable):

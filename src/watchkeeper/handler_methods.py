@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
 from pydantic import TypeAdapter
 
 from watchkeeper import inputs, perceive_inputs
 from watchkeeper.act_inputs import Name, decided_plans
-from watchkeeper.act_results import Action, Asked
 from watchkeeper.actions.act_topics import register_actions
 from watchkeeper.actions.admit import Admission
 from watchkeeper.actions.meter_runs import Metering
@@ -21,14 +20,25 @@ from watchkeeper.actions.set_connector import register_connector
 from watchkeeper.actions.topics import register_decision, register_usage_sink
 from watchkeeper.core.approvals import Risk
 from watchkeeper.errors import Invalid
-from watchkeeper.handlers.registry import Registry
+from watchkeeper.handler_types import (
+    ActionHandler,
+    ActionT,
+    ConnectorHandler,
+    ConnectorT,
+    DecisionT,
+    ObjectiveT,
+    ProposerHandler,
+    ProposerT,
+    TopicT,
+    UsageT,
+)
+from watchkeeper.handlers.registry import OWN, Registry
+from watchkeeper.input_types import RiskName
 from watchkeeper.pull_signals import signals_of
-from watchkeeper.results import Pull
 from watchkeeper.store.connectors import Connector
 from watchkeeper.store.database import Database
 from watchkeeper.store.outbox import NAMESPACE
 
-H = TypeVar("H", bound=Callable[..., Any])
 _ACTION: TypeAdapter[str] = TypeAdapter(Name)
 
 
@@ -43,21 +53,21 @@ class HandlerMethods:
 
     def __init__(self) -> None:
         self.brought: list[Callable[[HandlerMethods], object]] = []
-        self.actions: dict[str, Callable[[Action], Any]] = {}
-        self.proposers: dict[str, Callable[[Asked], Any]] = {}
-        self.connectors: dict[str, Callable[[Pull], Any]] = {}
+        self.actions: dict[str, ActionHandler] = {}
+        self.proposers: dict[str, ProposerHandler] = {}
+        self.connectors: dict[str, ConnectorHandler] = {}
 
     @overload
-    def decision(self, handler: H) -> H: ...
+    def decision(self, handler: DecisionT) -> DecisionT: ...
 
     @overload
     def decision(
         self, *, model: str, estimated_input_tokens: int, max_output_tokens: int
-    ) -> Callable[[H], H]: ...
+    ) -> Callable[[DecisionT], DecisionT]: ...
 
     def decision(
         self,
-        handler: H | None = None,
+        handler: DecisionT | None = None,
         *,
         model: str | None = None,
         estimated_input_tokens: int = 0,
@@ -73,7 +83,7 @@ class HandlerMethods:
             inputs.parse_value(inputs.TOKENS, max_output_tokens, "max_output_tokens"),
         )
 
-        def register(handler: H) -> H:
+        def register(handler: DecisionT) -> DecisionT:
             def bring(app: HandlerMethods) -> None:
                 metering = Metering(model, *tokens, app.usage_namespace)
                 suggested = Suggested(app.carrier, decided_plans)
@@ -94,7 +104,7 @@ class HandlerMethods:
         shallow_units: int = 1,
         deep_units: int = 3,
         cadence: bool = True,
-    ) -> Callable[[H], H]:
+    ) -> Callable[[ConnectorT], ConnectorT]:
         """Register the function, sync or async, that looks at an account upstream.
 
         Every account is pulled with it by the cadence of its tier, unless `cadence` is False.
@@ -112,7 +122,7 @@ class HandlerMethods:
         units = (shallow_units, deep_units)
         known = Connector(name, milli, burst, max_concurrency, *units, cadence)
 
-        def register(handler: H) -> H:
+        def register(handler: ConnectorT) -> ConnectorT:
             def bring(app: HandlerMethods) -> None:
                 register_connector(app.db, known)
                 app.connectors[name] = handler
@@ -123,7 +133,7 @@ class HandlerMethods:
 
         return register
 
-    def action(self, action_type: str, *, risk: str = "high") -> Callable[[H], H]:
+    def action(self, action_type: str, *, risk: RiskName = "high") -> Callable[[ActionT], ActionT]:
         """Register the function, sync or async, that carries out actions of a type.
 
         It is called once for each attempt, and answers with an Outcome; whatever it raises is a
@@ -133,7 +143,7 @@ class HandlerMethods:
         if risk.upper() not in Risk.__members__:
             raise Invalid.at("risk", "must be low, medium or high")
 
-        def register(handler: H) -> H:
+        def register(handler: ActionT) -> ActionT:
             def bring(app: HandlerMethods) -> None:
                 register_action(app.db, name, Risk[risk.upper()])
                 app.actions[name] = handler
@@ -144,14 +154,14 @@ class HandlerMethods:
 
         return register
 
-    def proposer(self, plan_type: str | None = None) -> Callable[[H], H]:
+    def proposer(self, plan_type: str | None = None) -> Callable[[ProposerT], ProposerT]:
         """Register the function, sync or async, that suggests plans: of a type, or of any.
 
         This is the place for an LLM. What it suggests becomes a draft, and is never carried out
         before somebody approves it.
         """
 
-        def register(handler: H) -> H:
+        def register(handler: ProposerT) -> ProposerT:
             def bring(app: HandlerMethods) -> None:
                 app.proposers[plan_type or ""] = handler
 
@@ -160,13 +170,13 @@ class HandlerMethods:
 
         return register
 
-    def objective(self, plan_type: str) -> Callable[[H], H]:
+    def objective(self, plan_type: str) -> Callable[[ObjectiveT], ObjectiveT]:
         """Register a predicate over a plan's facts: whether its objective is met.
 
         It is asked inside a transaction: it must be quick, and look at nothing but the facts.
         """
 
-        def register(predicate: H) -> H:
+        def register(predicate: ObjectiveT) -> ObjectiveT:
             def bring(app: HandlerMethods) -> None:
                 app.carrier.objectives[plan_type] = predicate
 
@@ -175,7 +185,7 @@ class HandlerMethods:
 
         return register
 
-    def usage_sink(self, handler: H) -> H:
+    def usage_sink(self, handler: UsageT) -> UsageT:
         """Register the function, sync or async, that brings each usage event to billing.
 
         An event is delivered until the function has returned once: apply it by its key.
@@ -183,15 +193,26 @@ class HandlerMethods:
         self._bring(lambda app: register_usage_sink(app.registry, handler, app.usage_namespace))
         return handler
 
-    def on(self, topic: str, *, namespace: str = NAMESPACE) -> Callable[[H], H]:
+    def on(self, topic: str, *, namespace: str = NAMESPACE) -> Callable[[TopicT], TopicT]:
         """Register the function that delivers messages of a topic of yours."""
 
-        def register(handler: H) -> H:
+        def register(handler: TopicT) -> TopicT:
             self._bring(lambda app: app.registry.handle(topic, handler, namespace=namespace))
             return handler
 
         return register
 
+    def handler_names(self) -> list[str]:
+        """Registered handlers, as the log names them: `decision`, `connector crm`, `topic x`."""
+        names = [f"connector {name}" for name in self.connectors]
+        names += [f"action {name}" for name in self.actions]
+        names += [f"proposer {name}".strip() for name in self.proposers]
+        for topic in self.registry:
+            if topic.kind not in (OWN, "connector", "action"):
+                names.append(f"topic {topic.name}" if topic.kind == "topic" else topic.kind)
+        return sorted(names)
+
     def _bring(self, bring: Callable[[HandlerMethods], object]) -> None:
+        self.db.check_open()
         bring(self)
         self.brought.append(bring)

@@ -135,3 +135,18 @@ Score = Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)]
 Tokens = Annotated[int, Field(ge=0, le=TOKENS_MAX)]
 Role = Literal["ingest", "viewer", "operator", "admin"]
 SwitchScope = Literal["all", "tenant", "connector", "trigger", "tier", "action"]
+CatchUpName = Literal["skip", "fire_once", "fire_all"]
+SinkKindName = Literal["webhook", "nats"]
+TurnOutcome = Literal["completed", "failed", "cancelled"]
+RiskName = Literal["low", "medium", "high"]
+Depth = Literal["SHALLOW", "DEEP"]
+PlanStatus = Literal["DRAFT", "APPROVED", "ACTIVE", "PAUSED", "COMPLETED", "ABORTED", "EXPIRED"]
+IntentStatus = Literal[
+    "PENDING_APPROVAL",
+    "APPROVED",
+    "REJECTED",
+    "EXECUTING",
+    "SUCCEEDED",
+    "FAILED",
+    "CANCELLED",
+]

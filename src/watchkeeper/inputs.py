@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
@@ -22,6 +22,7 @@ from watchkeeper.errors import Invalid, Problem
 from watchkeeper.input_types import (
     PATTERNS,
     AccountName,
+    CatchUpName,
     Correlation,
     Id,
     IdempotencyKey,
@@ -31,12 +32,14 @@ from watchkeeper.input_types import (
     Moment,
     Role,
     Score,
+    SinkKindName,
     SinkName,
     SwitchScope,
     TenantName,
     Tokens,
     TopicName,
     TriggerName,
+    TurnOutcome,
     Words,
     printable,
 )
@@ -127,7 +130,7 @@ class ScheduleIn(OfTenant):
     trigger_type: TriggerName
     cron: Annotated[str, printable(256)]
     timezone: Annotated[str, printable(64)]
-    catch_up: Literal["skip", "fire_once", "fire_all"] = "fire_once"
+    catch_up: CatchUpName = "fire_once"
     spread_seconds: Annotated[int, Field(ge=0, le=86_400)] | None = None
 
 
@@ -136,7 +139,7 @@ class SinkIn(OfTenant):
 
     topic: TopicName
     namespace: TopicName | None = None
-    kind: Literal["webhook", "nats"] = "webhook"
+    kind: SinkKindName = "webhook"
     url: Annotated[str, printable(2000)]
     secret: Annotated[str, printable(200)] | None = None
 
@@ -178,7 +181,7 @@ class UsageIn(Input):
 class FinalizeIn(OfTenant):
     """Without usage, work that was started is charged by estimate."""
 
-    outcome: Literal["completed", "failed", "cancelled"]
+    outcome: TurnOutcome
     started: bool
     usage: UsageIn | None = None
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, WithJsonSchema
 
 from watchkeeper.actions.set_connector import ConnectorChange
 from watchkeeper.core.pulls import EVERY, Budget
 from watchkeeper.errors import Invalid, Problem
-from watchkeeper.input_types import TOPIC, AccountName, ConnectorName, Correlation, Id
+from watchkeeper.input_types import TOPIC, AccountName, ConnectorName, Correlation, Depth, Id
 from watchkeeper.inputs import Input, OfTenant, parse_value
 
 UNITS_MAX = 10**12
@@ -23,7 +23,6 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _CAP = re.compile(TOPIC)
 _FIRST = date(1970, 1, 1)
 
-Depth = Literal["SHALLOW", "DEEP"]
 Units = Annotated[int, Field(ge=0, le=UNITS_MAX)]
 Limit = Annotated[int, Field(ge=1, le=LIMIT_MAX)]
 Rate = Annotated[float, Field(ge=1 / MILLI, le=LIMIT_MAX, allow_inf_nan=False)]

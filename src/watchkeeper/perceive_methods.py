@@ -12,6 +12,7 @@ from watchkeeper.actions.set_pull_budget import set_pull_budget, show_pull_budge
 from watchkeeper.actions.show_heat import show_heat
 from watchkeeper.core.heat import Depth
 from watchkeeper.core.ids import AccountId, TenantId
+from watchkeeper.input_types import Depth as DepthName
 from watchkeeper.perceive_results import Heat, PullAnswer, PullBudget, pull_answer_of
 from watchkeeper.store.database import Database
 
@@ -29,7 +30,7 @@ class PerceiveMethods:
         tenant_id: str,
         account_id: str,
         connector_id: str,
-        depth: str = "SHALLOW",
+        depth: DepthName = "SHALLOW",
         *,
         pull_job_id: str | None = None,
         correlation_id: str | None = None,
@@ -68,7 +69,7 @@ class PerceiveMethods:
         max_pull_units_per_day: int,
         max_per_connector_per_day: int | Mapping[str, int] | None = None,
     ) -> PullBudget:
-        """How many units a tenant may pull in a UTC day: in all, and with each connector.
+        """Set how many units a tenant may pull in a UTC day: in all, and with each connector.
 
         One number is a cap for each connector. What was pulled today counts.
         """
@@ -88,12 +89,12 @@ class PerceiveMethods:
         set_pull_budget(self.db, _tenant(tenant_id), None, by=AUTHOR)
 
     def pull_budget(self, tenant_id: str, date: date | str | None = None) -> PullBudget:
-        """What a tenant pulled on a UTC day, today unless it is named, and what is left."""
+        """Show what a tenant pulled on a UTC day (default: today), and what is left."""
         day = None if date is None else perceive_inputs.parse_day(date)
         return show_pull_budget(self.db, _tenant(tenant_id), day).shown()
 
     def heat(self, tenant_id: str, account_id: str) -> Heat:
-        """How warm an account is now. Raises NotFound for one that was never heard of."""
+        """Show how warm an account is now."""
         name = AccountId(inputs.parse_account_id(account_id))
         return show_heat(self.db, _tenant(tenant_id), name)
 

@@ -182,7 +182,7 @@ class UnitsUsed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullBudget:
-    """What a tenant pulled on one UTC day, in all and by connector, and what it may."""
+    """Pulls of a tenant on one UTC day, in all and by connector, with their limits."""
 
     date_key: str
     units_consumed: int

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
+import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Any, NamedTuple
 
 from watchkeeper import act_inputs, inputs
 from watchkeeper.act_results import Asked, Intent, Plan, Proposal, intent_of, plan_of
 from watchkeeper.actions import show_plan
+from watchkeeper.actions.answer_once import Once
+from watchkeeper.actions.dispatch import loop_of_its_own
 from watchkeeper.actions.explain_act import ActExplanation, explain_intent, explain_plan
 from watchkeeper.actions.locate_tenant import Thing, locate_tenant
 from watchkeeper.actions.plans import Plans
@@ -20,13 +23,18 @@ from watchkeeper.actions.show_plan import Why
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.redaction import redacted
 from watchkeeper.errors import Conflict, Unavailable, WatchkeeperError
+from watchkeeper.failures import log_failure, words_of
+from watchkeeper.handlers.attempts import Raised
+from watchkeeper.handlers.plain import plain_json
 from watchkeeper.handlers.registry import is_async
+from watchkeeper.input_types import IntentStatus, PlanStatus
 from watchkeeper.moves.plans import NewPlan
 from watchkeeper.moves.steps import Ending
 from watchkeeper.store.json import loads
 
 AUTHOR = "python"
 PAGE = 100
+PROPOSED_STEPS_MAX = 1_000
 ERROR_LENGTH_MAX = 1000
 
 Proposer = Callable[[Asked], Any]
@@ -174,7 +182,7 @@ class PlanDoor:
         *,
         account_id: str | None = None,
         plan_type: str | None = None,
-        status: str | None = None,
+        status: PlanStatus | None = None,
         before: str | None = None,
         limit: int = PAGE,
     ) -> list[Plan]:
@@ -186,7 +194,7 @@ class PlanDoor:
         return [plan_of(one.plan, one.steps, one.intents, tenant) for one in found]
 
     def why(self, plan_id: str, *, tenant_id: str | None = None) -> Why:
-        """Why a plan stands where it stands."""
+        """Show the current status of a plan, and why."""
         owner = self._owner(plan_id, tenant_id)
         return show_plan.why_plan(self._carrier.db, owner, plan_id)
 
@@ -195,7 +203,7 @@ class PlanDoor:
         return explain_plan(self._carrier.db, self._owner(plan_id, tenant_id), plan_id)
 
     def run_cycle(self, tenant_id: str | None = None) -> Counter[str]:
-        """One cycle out of turn, of a tenant or of all; how much of what it did."""
+        """Run one cycle now, of a tenant or of all; return what it did, counted."""
         if tenant_id is None:
             return run_cycles(self._carrier)
         return run_cycle(self._carrier, _tenant(tenant_id))
@@ -236,7 +244,7 @@ class IntentDoor:
         detail: str | None = None,
         tenant_id: str | None = None,
     ) -> Intent:
-        """How it went. One that comes late is recorded as late and changes nothing."""
+        """Report the outcome. A late one is recorded as late and changes nothing."""
         return self.reported(
             intent_id, succeeded=succeeded, detail=detail, tenant_id=tenant_id
         ).intent
@@ -264,7 +272,7 @@ class IntentDoor:
         self,
         tenant_id: str,
         *,
-        status: str | None = None,
+        status: IntentStatus | None = None,
         plan_id: str | None = None,
         before: str | None = None,
         limit: int = PAGE,
@@ -295,6 +303,7 @@ def proposed(
     asked: act_inputs.ProposeIn,
     *,
     by: str,
+    once: Once | None = None,
 ) -> Proposed:
     """Ask the proposer of the plan type, or the one for all; its answer becomes a draft."""
     proposer = proposers.get(asked.plan_type) or proposers.get("")
@@ -311,13 +320,17 @@ def proposed(
     )
     try:
         suggested = _raw(called(proposer, told))
-    except WatchkeeperError:
-        raise
-    except Exception as error:
-        words = redacted(f"{type(error).__name__}: {error}")[:ERROR_LENGTH_MAX]
-        raise Unavailable(f"the proposer failed: {words}") from error
+    except BaseException as error:
+        if type(error) is KeyboardInterrupt and not is_async(proposer) and _is_main_thread():
+            raise
+        facts = {"tenant_id": tenant, "account_id": told.account_id, "plan_type": told.plan_type}
+        log_failure(error, "proposer", facts)
+        if issubclass(type(error), WatchkeeperError):
+            raise
+        words = redacted(words_of(error))[:ERROR_LENGTH_MAX]
+        raise Unavailable(f"the proposer failed: {words}") from None
     new = act_inputs.proposal_of(suggested, asked.account_id, asked.plan_type)
-    return propose_plan(carrier, tenant, new, by=by)
+    return propose_plan(carrier, tenant, new, by=by, once=once)
 
 
 def _new_plan(
@@ -333,7 +346,7 @@ def _new_plan(
     given: dict[str, Any] = {
         "account_id": account_id,
         "plan_type": plan_type,
-        "steps": [{"action_type": one} if isinstance(one, str) else dict(one) for one in steps],
+        "steps": [dict(step) for step in act_inputs.named_steps(steps)],
         "objective": objective,
         "expires_at": expires_at,
         "facts": dict(facts or {}),
@@ -344,22 +357,35 @@ def _new_plan(
 
 
 def called(proposer: Proposer, asked: Asked) -> object:
-    """What a proposer answers, be it sync or async; in a thread that has no event loop."""
+    """What a proposer answers, be it sync or async."""
     if not is_async(proposer):
         return proposer(asked)
 
     async def answer() -> object:
-        return await proposer(asked)
+        try:
+            return await proposer(asked)
+        except BaseException as error:
+            return Raised(error)
 
-    return asyncio.run(answer())
+    with loop_of_its_own() as loop:
+        found = loop.run(answer())
+    if isinstance(found, Raised):
+        raise found.error
+    return found
 
 
-def _raw(value: object) -> object:
-    """What a proposer returned, as it is read: a Proposal, or a mapping of the same shape."""
-    if isinstance(value, Proposal):
-        given = {"steps": [dict(step) for step in value.steps], "facts": dict(value.facts)}
-        return given if value.objective is None else {**given, "objective": value.objective}
-    return dict(value) if isinstance(value, Mapping) else value
+def _raw(value: Any) -> object:
+    """What a proposer returned, as plain values: a Proposal, or a mapping of the same shape."""
+    if issubclass(type(value), Proposal):
+        steps = list(islice(iter(value.steps), PROPOSED_STEPS_MAX + 1))
+        given = {"steps": steps, "facts": value.facts}
+        value = given if value.objective is None else {**given, "objective": value.objective}
+    return plain_json(value, "proposal")
+
+
+def _is_main_thread() -> bool:
+    """Where a KeyboardInterrupt is the person's at the keyboard."""
+    return threading.current_thread() is threading.main_thread()
 
 
 def _tenant(tenant_id: str) -> TenantId:

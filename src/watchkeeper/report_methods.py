@@ -50,7 +50,7 @@ class ReportMethods:
         return pdf(self.report(report_id, tenant_id=tenant_id))
 
     def milestones(self, tenant_id: str) -> list[MilestoneView]:
-        """How it stands with a tenant's reports that come by themselves."""
+        """List the scheduled reports of a tenant."""
         return list_milestones(self.db, _tenant(tenant_id))
 
     def _owner(self, report_id: str, tenant_id: str | None) -> TenantId:

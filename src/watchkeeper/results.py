@@ -13,6 +13,7 @@ from watchkeeper.core.explain import Check
 from watchkeeper.core.phrases import phrase
 from watchkeeper.core.time import ceil_epoch, to_datetime
 from watchkeeper.moves.admission import Decided
+from watchkeeper.store.tenant_facts import TenantFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def verdict_of(decided: Decided) -> Verdict:
         decision_id=decided.decision_id,
         result=verdict.result,
         reason=verdict.reason,
-        explanation=phrase(verdict),
+        explanation=phrase(verdict, decided.switch, decided.switch_reason),
         evaluated_at=to_datetime(decided.now),
         policy_version=decided.policy_version,
         defer_until_epoch=None if until is None else ceil_epoch(until),
@@ -80,11 +81,44 @@ def check_json(check: Check) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
+class Tenant:
+    """A tenant as people see it. Its tier is one of the policy, or None."""
+
+    tenant_id: str
+    name: str | None
+    tier: str | None
+    installed_at: datetime | None
+    created_at: datetime
+
+
+def tenant_of(facts: TenantFacts) -> Tenant:
+    since = facts.installed_at
+    return Tenant(
+        tenant_id=facts.tenant_id,
+        name=facts.name,
+        tier=facts.tier,
+        installed_at=None if since is None else to_datetime(since),
+        created_at=to_datetime(facts.created_at),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Receipt:
-    """What became of one signal."""
+    """Answer to one signal."""
 
     signal_id: str
     verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class PendingReceipt:
+    """A signal that was left in a transaction of yours. It has no verdict yet.
+
+    A worker judges it after your COMMIT, at its next look: within a second, as workers ship.
+    """
+
+    signal_id: str
+    message_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +134,7 @@ class SignalSeen:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a decision handler is called with: one ALLOW, and the news since the one before."""
+    """Argument of a decision handler: one ALLOW, and the news since the one before."""
 
     decision_id: str
     tenant_id: str
@@ -118,7 +152,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Pull:
-    """What a connector is called with: look at one account, so deep."""
+    """Argument of a connector: the account to pull, and the depth."""
 
     pull_job_id: str
     tenant_id: str
@@ -133,7 +167,7 @@ class Pull:
 
 @dataclass(frozen=True, slots=True)
 class PullResult:
-    """What a connector found: signals, as `App.signal_many` takes them.
+    """Result of a connector: signals, as `App.signal_many` takes them.
 
     One without an account is about the account that was pulled, and one without an id gets
     one that follows from the pull, so that a repeat of it is a repeat.
@@ -144,7 +178,7 @@ class PullResult:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a decision handler may answer. The note is kept with the run.
+    """Result of a decision handler. The note is kept with the run.
 
     `usage` is `{"input_tokens": n, "output_tokens": n}`, as the provider counted it; what else
     stands in it is not kept.

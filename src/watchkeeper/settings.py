@@ -24,6 +24,7 @@ CONFIG = "WATCHKEEPER_CONFIG"
 FILE = Path("watchkeeper.toml")
 FILE_BYTES_MAX = 64 * 1024
 ADMIN_KEY_LENGTH_MIN = 32
+SECRETS_KEY_LENGTH_MIN = 49  # a prefix, and 32 bytes in base64
 
 Origin: TypeAlias = Literal["default", "file", "env", "flag"]
 Port = Annotated[int, Field(ge=0, le=65_535)]
@@ -48,10 +49,18 @@ class Settings(BaseSettings):
         min_length=ADMIN_KEY_LENGTH_MIN,
         description="A key for all tenants, of 32 characters or more.",
     )
+    secrets_key: SecretStr | None = Field(
+        None,
+        min_length=SECRETS_KEY_LENGTH_MIN,
+        description="Keys that stored secrets are encrypted with, separated by commas, the newest"
+        " first; `watchkeeper secrets new-key` makes one.",
+    )
     host: str = Field("127.0.0.1", min_length=1, description="The address to listen on.")
     port: Port = Field(8484, description="The port to listen on.")
     metrics_port: Port | None = Field(
-        None, description="Serve /metrics here instead of on the main port."
+        None,
+        description="Serve /metrics here: a server instead of on its main port, a worker instead"
+        " of on the first free port from 9484 to 9499.",
     )
     pool_size: int = Field(16, ge=1, le=1000, description="Connections to PostgreSQL.")
     sqlite_journal: Literal["auto", "wal", "rollback"] = Field(
@@ -59,10 +68,34 @@ class Settings(BaseSettings):
     )
     threads_max: int = Field(32, ge=1, le=1000, description="Requests worked on at once.")
     requests_max: int = Field(
-        128, ge=1, le=100_000, description="Requests accepted at once; more are answered 429."
+        128,
+        ge=1,
+        le=100_000,
+        description="Requests under way at once, half of them of one tenant; more get 429.",
+    )
+    anonymous_max: int = Field(
+        32,
+        ge=1,
+        le=100_000,
+        description="Requests under way at once that carry no key, such as logins.",
     )
     followers_max: int = Field(
-        256, ge=1, le=100_000, description="Who may follow the ledger at once; more get 429."
+        256,
+        ge=1,
+        le=100_000,
+        description="Followers of the ledger at once, half of them of one tenant; more get 429.",
+    )
+    connections_max: int = Field(
+        1024,
+        ge=1,
+        le=100_000,
+        description="Connections open at once, as far as the process may open files.",
+    )
+    head_seconds_max: float = Field(
+        10, gt=0, le=600, description="How long a client may take to send the head of a request."
+    )
+    idle_seconds_max: float = Field(
+        15, gt=0, le=3600, description="How long a connection is kept open between two requests."
     )
     body_bytes_max: int = Field(
         256 * 1024, ge=1024, le=64 * 1024 * 1024, description="The largest body of a request."
@@ -95,7 +128,7 @@ class Settings(BaseSettings):
         "info", description="The least severe lines that are written."
     )
     log_format: Literal["json", "console"] = Field(
-        "json", description="One JSON object a line, or words for people."
+        "json", description="`json`: one JSON object a line; `console`: text for people."
     )
 
     _origins: dict[str, Origin] = PrivateAttr(default_factory=dict)

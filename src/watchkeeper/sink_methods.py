@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import logging
+
 from watchkeeper import inputs
 from watchkeeper.actions.admit import Admission
+from watchkeeper.actions.rotate_secrets import Rotated, rotate_secrets
 from watchkeeper.actions.set_sink import NewSink, SinkSet, Terms, remove_sink, set_sink
 from watchkeeper.core.ids import SYSTEM, TenantId
 from watchkeeper.core.sinks import SinkKind
 from watchkeeper.handlers.registry import Registry
+from watchkeeper.input_types import SinkKindName
 from watchkeeper.store.database import Database
 
 AUTHOR = "python"
+
+_log = logging.getLogger("watchkeeper.sinks")
 
 
 class SinkMethods:
@@ -27,14 +33,15 @@ class SinkMethods:
         *,
         topic: str,
         url: str,
-        kind: str = "webhook",
+        kind: SinkKindName = "webhook",
         secret: str | None = None,
         tenant_id: str | None = None,
         namespace: str | None = None,
     ) -> SinkSet:
         """Deliver a topic outside: of one tenant, or of all. Takes the place of a handler.
 
-        A secret that was not given is made, and is in this answer only.
+        A secret that was not given is made, and is in this answer only. `warning` names the topic
+        of Watchkeeper that a mistyped one is near to; topics of your own are taken.
         """
         given = {
             "tenant_id": tenant_id,
@@ -46,15 +53,23 @@ class SinkMethods:
         }
         new = inputs.parse(inputs.SinkIn, given)
         owner = SYSTEM if new.tenant_id is None else TenantId(new.tenant_id)
-        if owner != SYSTEM:
-            self.admission.ensure_tenant(owner)
+        called = inputs.parse_sink_name(name)
         asked = NewSink(new.topic, new.url, SinkKind(new.kind), new.namespace, new.secret)
-        return set_sink(self.db, owner, inputs.parse_sink_name(name), asked, self._terms())
+        done = self.admission.with_tenant(
+            owner, lambda: set_sink(self.db, owner, called, asked, self._terms())
+        )
+        if done.warning is not None:
+            _log.warning("sink %s: %s", name, done.warning)
+        return done
 
     def remove_sink(self, name: str, *, tenant_id: str | None = None) -> None:
         """Deliver the topic in this process again, or wherever else there is for it."""
         owner = SYSTEM if tenant_id is None else TenantId(inputs.parse_tenant_id(tenant_id))
         remove_sink(self.db, owner, inputs.parse_sink_name(name), self._terms())
+
+    def rotate_secrets(self) -> Rotated:
+        """Encrypt every stored secret with the newest key of `secrets_key`."""
+        return rotate_secrets(self.db)
 
     def _terms(self) -> Terms:
         return Terms(AUTHOR, self.registry.reach, self.usage_namespace)

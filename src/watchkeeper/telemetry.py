@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
-import traceback
+import time
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, TextIO
@@ -21,6 +21,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from watchkeeper.core.redaction import HIDDEN, redacted
+from watchkeeper.failures import FACTS, traceback_of
 
 TEXT_LENGTH_MAX = 8_000
 DEPTH_MAX = 6
@@ -59,7 +60,7 @@ def configure_logging(
     handler = logging.StreamHandler(sys.stderr if stream is None else stream)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared,
+            foreign_pre_chain=[_facts, *shared],
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                 _as_json if form == "json" else _as_words,
@@ -76,6 +77,17 @@ def configure_logging(
         logging.getLogger(name).propagate = name != "uvicorn.access"  # requests are logged by us
 
 
+def _facts(
+    _logger: object, _method: str, line: MutableMapping[str, Any]
+) -> MutableMapping[str, Any]:
+    """The fields of a line about a failed call, and its traceback, which is text already."""
+    record = line["_record"]
+    line.update({name: vars(record)[name] for name in FACTS if name in vars(record)})
+    if record.exc_text and not record.exc_info:
+        line["exception"] = record.exc_text
+    return line
+
+
 class _Cleaner:
     """Takes secrets out of everything a line says, tracebacks included."""
 
@@ -87,7 +99,7 @@ class _Cleaner:
     ) -> MutableMapping[str, Any]:
         error = _error_of(line.pop("exc_info", None))
         if error is not None:
-            line["exception"] = _traceback(error)  # cleaned below, with the rest
+            line["exception"] = traceback_of(error)  # cleaned below, with the rest
         for name in list(line):
             if not name.startswith("_"):  # structlog's own, removed before rendering
                 line[name] = self._clean(name, line[name], 0)
@@ -112,15 +124,6 @@ class _Cleaner:
         return redacted(text[:TEXT_LENGTH_MAX])
 
 
-def traceback_of(error: BaseException) -> str:
-    """Where an error came from, without secrets and without the values of variables."""
-    return redacted(_traceback(error))
-
-
-def _traceback(error: BaseException) -> str:
-    return "".join(traceback.format_exception(error))[-TEXT_LENGTH_MAX:]
-
-
 def _error_of(found: object) -> BaseException | None:
     match found:
         case BaseException():
@@ -139,9 +142,14 @@ def _as_json(_logger: object, _method: str, line: Mapping[str, Any]) -> str:
 
 
 def _as_words(_logger: object, _method: str, line: Mapping[str, Any]) -> str:
+    """A line for people; a traceback follows it, indented, so that nobody takes it for a line."""
+    event = _shown(line.get("event", ""))
     rest = {k: v for k, v in line.items() if k not in ("at", "level", "event", "logger")}
-    words = [str(line.get("at", "")), str(line.get("level", "")), _shown(line.get("event", ""))]
-    return " ".join([*words, *(f"{_shown(name)}={_shown(rest[name])}" for name in sorted(rest))])
+    told = str(rest.pop("exception", ""))
+    facts = [f"{_shown(name)}={_shown(rest[name])}" for name in sorted(rest)]
+    words = [str(line.get("at", "")), str(line.get("level", "")), event]
+    words += [fact for fact in facts if fact not in event]
+    return "\n    ".join([" ".join(words), *map(_shown, told.splitlines())])
 
 
 def _shown(value: object) -> str:
@@ -181,11 +189,23 @@ OUTBOX = Gauge(
 DELIVERIES = Counter(
     "watchkeeper_deliveries",
     "Messages claimed, and how their attempts ended; fenced: the lease was lost meanwhile.",
-    ["outcome"],
+    ["topic", "outcome"],
     registry=REGISTRY,
 )
 HANDLER_SECONDS = Histogram(
-    "watchkeeper_handler_seconds", "Time in a handler.", ["topic"], registry=REGISTRY
+    "watchkeeper_handler_seconds",
+    "Time in a handler of yours, and whether it returned or raised.",
+    ["topic", "outcome"],
+    buckets=(0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900),
+    registry=REGISTRY,
+)
+RUNS = Counter("watchkeeper_runs", "Decision runs that ended.", ["outcome"], registry=REGISTRY)
+RUN_SECONDS = Histogram(
+    "watchkeeper_run_seconds",
+    "Time from the verdict to the end of its run.",
+    ["outcome"],
+    buckets=(0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600),
+    registry=REGISTRY,
 )
 TURNS = Counter(
     "watchkeeper_turns",
@@ -261,7 +281,7 @@ CYCLE_DEEDS = Counter(
 )
 HTTP_REQUESTS = Counter(
     "watchkeeper_http_requests",
-    "Requests answered.",
+    "Requests answered; status client_closed: the client hung up before.",
     ["method", "route", "status"],
     registry=REGISTRY,
 )
@@ -269,19 +289,29 @@ HTTP_SECONDS = Histogram(
     "watchkeeper_http_seconds", "Time to answer.", ["route"], registry=REGISTRY
 )
 HTTP_IN_FLIGHT = Gauge("watchkeeper_http_in_flight", "Requests under way.", registry=REGISTRY)
-CONNECTORS_MAX = 200
-"""Connectors that are counted by name in one process. Anybody may ask for a pull of any."""
+NAMES_MAX = 200
+"""Connectors, and topics, that are counted by name in one process. Users make up both."""
 OTHER = "other"
 _connectors: set[str] = set()
+_topics: set[str] = set()
 
 
 def connector_label(connector_id: str) -> str:
-    """Its name, or `other` when too many names were seen before it."""
-    if connector_id not in _connectors:
-        if len(_connectors) >= CONNECTORS_MAX:
+    """The name of the connector, or `other` when too many names were seen before it."""
+    return _label(_connectors, connector_id)
+
+
+def topic_label(topic: str) -> str:
+    """The name of the topic, or `other` when too many names were seen before it."""
+    return _label(_topics, topic)
+
+
+def _label(seen: set[str], name: str) -> str:
+    if name not in seen:
+        if len(seen) >= NAMES_MAX:
             return OTHER
-        _connectors.add(connector_id)
-    return connector_id
+        seen.add(name)
+    return name
 
 
 def exposition() -> bytes:
@@ -310,9 +340,16 @@ def set_open_intents(counted: Iterable[tuple[str, int]]) -> None:
         INTENTS_OPEN.labels(status).set(count)
 
 
-def count_deliveries(counted: Mapping[str, int]) -> None:
-    for outcome, count in counted.items():
-        DELIVERIES.labels(outcome).inc(count)
+def count_deliveries(counted: Mapping[tuple[str, str], int]) -> None:
+    """Count messages by topic and outcome."""
+    for (topic, outcome), count in counted.items():
+        DELIVERIES.labels(topic_label(topic), outcome).inc(count)
+
+
+def count_run(outcome: str, seconds: float) -> None:
+    """Count a decision run that ended, so many seconds after its verdict."""
+    RUNS.labels(outcome).inc()
+    RUN_SECONDS.labels(outcome).observe(max(0.0, seconds))
 
 
 def count_verdict(result: str, reason: str | None) -> None:
@@ -339,12 +376,17 @@ def span(name: str, parent: str | None = None, **facts: str | int) -> Iterator[t
 @contextmanager
 def handling(topic: str, parent: str | None, correlation_id: str | None) -> Iterator[None]:
     """Around one call of a handler: timed, with its correlation id, in the trace it came with."""
-    with HANDLER_SECONDS.labels(topic).time(), bound(correlation_id=correlation_id):
-        if parent is None:
-            yield
-        else:
-            with span("handle", parent, topic=topic):
+    began, outcome = time.perf_counter(), "raised"
+    try:
+        with bound(correlation_id=correlation_id):
+            if parent is None:
                 yield
+            else:
+                with span("handle", parent, topic=topic):
+                    yield
+        outcome = "returned"
+    finally:
+        HANDLER_SECONDS.labels(topic_label(topic), outcome).observe(time.perf_counter() - began)
 
 
 def traceparent() -> str | None:

@@ -53,16 +53,17 @@ class TrustMethods:
         on_progress: SimulationProgress | None = None,
         **asked: object,
     ) -> Simulation:
-        """What would happen under a policy, without one under the one in force.
+        """Simulate a policy; without one, the policy in force.
 
         `asked` says what comes in: rates and a seed, or `recorded=True` and how far back. It
         is played in memory, on a clock of its own; nothing here is changed.
         """
+        self.db.check_open()
         scene = scene_of(inputs.parse(SimulationIn, asked), self.db, policy)
         return simulate(scene, on_progress)
 
     def why_not(self, account_id: str, *, tenant_id: str | None = None) -> Prospects:
-        """What a trigger of each type would get now, and why. Changes nothing."""
+        """Show what a trigger of each type would get now, and why. Changes nothing."""
         name = AccountId(account_id)
         owner = locate_tenant(self.db, Thing.ACCOUNT, name, tenant_id)
         return why_not(self.db, TenantId(owner), name)

@@ -12,6 +12,7 @@ from watchkeeper.core.ids import TenantId
 from watchkeeper.core.quota import Asked
 from watchkeeper.core.turns import TurnState, Usage
 from watchkeeper.ids import new_id
+from watchkeeper.input_types import TurnOutcome
 from watchkeeper.store.database import Database
 from watchkeeper.turn_results import QuotaBucket, Settlement, Turn, settlement_of, turn_of
 
@@ -59,7 +60,7 @@ class TurnMethods:
         tenant_id: str,
         turn_id: str,
         *,
-        outcome: str,
+        outcome: TurnOutcome,
         started: bool = True,
         usage: Mapping[str, int] | None = None,
     ) -> Settlement:
@@ -80,11 +81,11 @@ class TurnMethods:
         return settlement_of(finalized)
 
     def turn(self, tenant_id: str, turn_id: str) -> Turn:
-        """One turn, with where its usage event is."""
+        """Show a turn, and where its usage event is."""
         return show_turn(self.db, _tenant(tenant_id), turn_id)
 
     def quota(self, tenant_id: str, *, user_id: str | None = None) -> list[QuotaBucket]:
-        """How full the tenant's buckets are now, or those of one of its users."""
+        """Show how full the tenant's buckets are now, or those of one of its users."""
         return show_quota(self.db, _tenant(tenant_id), user_id)
 
     def reconcile(self, *, tenant_id: str | None = None) -> Reconciliation:

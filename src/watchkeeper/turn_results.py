@@ -15,7 +15,7 @@ from watchkeeper.store.quotas import Bucket
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """One metered piece of work. What is about its end is None while it runs."""
+    """Turn: a metered piece of work. Fields about its end are None while it runs."""
 
     turn_id: str
     request_id: str

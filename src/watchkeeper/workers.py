@@ -12,12 +12,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 
 from watchkeeper.actions.deliver_messages import Exchanged
 from watchkeeper.actions.dispatch import drain
 from watchkeeper.actions.dispatcher import BATCH_MAX, Dispatcher
 from watchkeeper.actions.tidy_outbox import sweep_delivered, vacuum_outbox
 from watchkeeper.core.policy import retention_days
+from watchkeeper.core.redaction import redacted
 from watchkeeper.core.time import SECOND, Instant
 from watchkeeper.handlers.registry import Registry
 from watchkeeper.store.database import Database
@@ -32,6 +34,9 @@ BACKOFF_SECONDS_MAX = 5.0
 JOIN_SECONDS_MAX = 5.0
 GIVE_UP_SECONDS = 1.0
 """So long before the grace is over, sends that have no answer are cut short and given back."""
+
+LISTED_MAX = 50
+"""Names in one line of the log."""
 
 VACUUM_LOOK_SECONDS = 1.0
 VACUUM_EVERY = 50_000
@@ -128,8 +133,10 @@ class Workers:
         chores: Sequence[Callable[[], object]] = (),
         watches: Sequence[Callable[[], object]] = (),
         seals: Sequence[Callable[[], object]] = (),
+        handlers: Sequence[str] = (),
     ) -> None:
         self.db = db
+        self._handlers = handlers
         self.settings = settings or WorkerSettings()
         self.dispatcher = Dispatcher(db, registry, batch_max=self.settings.batch_max)
         self._chores = (self._sweep, *chores)
@@ -161,6 +168,13 @@ class Workers:
         self._notifier.start()
         for loop in (self._dispatch, *self._others):
             loop.start()
+        _log.info(
+            "worker started: watchkeeper %s, database %s, handlers: %s; topics: %s",
+            version("watchkeeper"),
+            redacted(str(self.db.writer.url)),  # SQLAlchemy hides the password itself
+            _listed(self._handlers),
+            _listed(sorted(topic.name for topic in self.dispatcher.registry)),
+        )
 
     def drain(self) -> Counter[str]:
         """Deliver what is due in the caller's thread, beside what the loops deliver."""
@@ -180,7 +194,14 @@ class Workers:
         self._notifier.stop()
         for loop in self._others:
             loop.join(JOIN_SECONDS_MAX)
+        left = self.dispatcher.leases.messages()
         self.dispatcher.dismiss(JOIN_SECONDS_MAX)
+        if left:
+            told = [f"{m.topic} {m.id} of {m.tenant_id}" for m in left]
+            words = "worker stopped: %d messages are given up, their handlers have not returned: %s"
+            _log.warning(words, len(left), _listed(told))
+        else:
+            _log.info("worker stopped: nothing is held any more")
         if self._own is not self.db:
             self._own.close()
         return clean
@@ -264,6 +285,12 @@ class Workers:
     def _seal(self) -> None:
         _do_each(self._seals)
         self._ending.wait(self.settings.seal_seconds)
+
+
+def _listed(names: Sequence[str]) -> str:
+    rest = len(names) - LISTED_MAX
+    told = ", ".join(names[:LISTED_MAX]) or "none"
+    return f"{told} and {rest} more" if rest > 0 else told
 
 
 def _do_each(deeds: Sequence[Callable[[], object]]) -> None:

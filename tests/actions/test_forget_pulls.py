@@ -4,7 +4,7 @@ import pytest
 
 from tests.databases import Clock, Place
 from tests.looking import Lookout
-from tests.verify_clean import assert_verified
+from tests.verify_clean import assert_verified, broken
 from watchkeeper.actions.forget_expired import forget_expired
 from watchkeeper.core.pulls import PullReason
 from watchkeeper.core.time import DAY, Instant
@@ -87,4 +87,5 @@ def test_an_id_that_was_taken_anew_is_of_its_last_pull(
     clock.advance(days=30)
     assert forget_expired(lookout.db) == 0
     assert there(place) == {"mine"}
-    assert_verified(lookout.db)
+    by_hand = {"pull_end_is_in_the_ledger"}  # `ended` writes no entry
+    assert set(broken(lookout.db)) == by_hand

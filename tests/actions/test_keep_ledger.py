@@ -118,6 +118,8 @@ def test_what_is_old_and_exported_leaves_and_the_chain_goes_on(
     report = prune(player, known)
     assert (report.pruned_to, report.removed) == (old[-1], len(old))
     assert seqs(player) == list(range(old[-1] + 1, known.seq + 2))
+    [(counted,)] = place.execute("select sum(entries) from tallies where tenant_id = 'acme'")
+    assert counted == known.seq, "what left was counted before"
     [entry] = player.entries(kind="ledger.pruned")
     assert json.loads(entry.entry.data)["pruned_to"] == old[-1]
     seal_ledger(player.db)

@@ -151,3 +151,14 @@ def test_after_a_restart_of_the_server_nobody_meets_a_dead_connection(databases)
         cut_all()
         create_tenant(db, TenantId("bolt"))
         assert_verified(db)
+
+
+@LOST
+def test_a_lost_connection_is_thrown_away_without_a_word_of_the_pool(
+    player, proxy, caplog: pytest.LogCaptureFixture, fate
+) -> None:
+    proxy.fates = [fate]
+    with pytest.raises(CommitUnknown), player.db.begin(ACME) as tx:
+        tx.conn.exec_driver_sql("select 1")
+    assert [one for one in caplog.records if one.name.startswith("sqlalchemy")] == []
+    assert player.tell(event("ann")) == ["ALLOW"]

@@ -50,7 +50,7 @@ def test_retry_after_holds_the_connector_for_everybody(worker: Worker, clock: Cl
 @pytest.mark.req("P-10")
 @pytest.mark.parametrize(
     ("after", "held"),
-    [(10.0**12, DAY), (float("inf"), DAY), (-5, 0), (float("nan"), 0), (90, 90 * SECOND)],
+    [(10.0**12, DAY), (float("inf"), DAY), (-5, 0), (90, 90 * SECOND)],
 )
 def test_absurd_patience_is_clamped(worker: Worker, clock: Clock, after: float, held: int) -> None:
     worker.bring(lambda _: None)
@@ -58,6 +58,47 @@ def test_absurd_patience_is_clamped(worker: Worker, clock: Clock, after: float, 
     worker.end(message, pull, Retry("slow down", after=after))
     answer = worker.ask("bob")
     assert (answer.retry_at or clock.at) - clock.at == held
+
+
+@pytest.mark.req("P-10")
+def test_a_hold_stops_pulls_that_are_queued_already(worker: Worker, clock: Clock) -> None:
+    worker.bring(lambda _: None, max_concurrency=50)
+    for n in range(5):
+        assert worker.ask(f"a{n}").is_scheduled
+    first, *rest = worker.claim_pulls()
+    [pull] = worker.start(first).values()
+    worker.end(first, pull, Retry("slow down", after=600))
+    assert worker.start(*rest) == {}
+    clock.advance(300)
+    assert worker.claim_pulls() == []
+    assert worker.ask("probe").is_scheduled, "half-way through one pull may try"
+    [probe] = worker.claim_pulls()
+    assert list(worker.start(probe)) == [probe.id]
+    clock.advance(300)
+    again = worker.claim_pulls()
+    assert {m.id for m in again} == {m.id for m in rest}
+    assert len(worker.start(*again)) == 4, "after the hold they are called, each once"
+    assert_verified(worker.db)
+
+
+@pytest.mark.req("P-12")
+def test_an_open_breaker_lets_one_queued_pull_try(worker: Worker, clock: Clock) -> None:
+    worker.bring(lambda _: None)
+    worker.policy("[pulls]\nbreaker_failures = 1\n")
+    for n in range(4):
+        assert worker.ask(f"a{n}").is_scheduled
+    first, *rest = worker.claim_pulls()
+    [pull] = worker.start(first).values()
+    worker.end(first, pull, ERROR)
+    assert worker.start(*rest) == {}
+    clock.advance(300)
+    again = worker.claim_pulls()
+    [(probe_id, pull)] = worker.start(*again).items()
+    [probe] = [m for m in again if m.id == probe_id]
+    worker.end(probe, pull)
+    clock.advance(300)
+    assert len(worker.start(*worker.claim_pulls())) == 2
+    assert_verified(worker.db)
 
 
 @pytest.mark.req("P-12")

@@ -19,7 +19,8 @@ from watchkeeper.actions.keep_desk import discard_message, redrive_message
 from watchkeeper.actions.run_pulls import end_pulls
 from watchkeeper.core.ids import MessageId
 from watchkeeper.core.pulls import PullReason
-from watchkeeper.handlers.registry import DELIVERED, Ended, result_of
+from watchkeeper.handlers.attempts import result_of
+from watchkeeper.handlers.registry import DELIVERED, Ended
 from watchkeeper.handlers.renew_leases import Leases
 from watchkeeper.handlers.results import Reject, Retry
 from watchkeeper.pull_signals import signals_of

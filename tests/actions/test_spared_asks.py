@@ -16,7 +16,7 @@ from watchkeeper.act_results import Action
 from watchkeeper.actions.dispatcher import QUIET_US, Dispatcher
 from watchkeeper.app import App
 from watchkeeper.core.time import SECOND, Instant
-from watchkeeper.handlers.registry import Ended, attempt
+from watchkeeper.handlers.attempts import attempt
 from watchkeeper.handlers.run_in_threads import Crew
 from watchkeeper.store.database import Database
 from watchkeeper.store.leases import Message
@@ -41,8 +41,7 @@ class Inline(Crew):
             if self.topic.is_async:
                 asyncio.run(self._attempt_async(*piece))
             else:
-                message, argument = piece
-                self._ended.append(Ended(message, argument, *attempt(self.topic.call, argument)))
+                self._ended.append(attempt(self.topic, *piece))
 
 
 class Hands:

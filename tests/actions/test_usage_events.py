@@ -6,7 +6,7 @@ import pytest
 
 from tests.databases import START_AT, Clock, Place
 from tests.usage import ACME, Billing, event_of
-from tests.verify_clean import assert_verified
+from tests.verify_clean import assert_verified, broken
 from watchkeeper.actions.keep_desk import (
     discard_message,
     redrive_message,
@@ -167,6 +167,17 @@ def test_a_discarded_event_is_remembered_by_its_turn_and_in_the_ledger(
         with pytest.raises(Exception, match="usage event"), db.begin(ACME) as tx:
             outbox.enqueue(tx, [again(turn, id)])
     assert_verified(db)
+
+
+@pytest.mark.req("T-30", "S-19")
+def test_a_discard_that_only_its_turn_remembers_is_found(
+    db: Database, place: Place, billing: Billing
+) -> None:
+    turn = billing.settle("a")
+    place.execute("delete from outbox")
+    place.execute("update turns set event_fate = 'discarded', event_fate_at = ended_at")
+    [row] = broken(db)["one_entry_per_discard"]
+    assert (row["message_id"], row["what"]) == (turn.event_id, "not recorded")
 
 
 @pytest.mark.req("S-19")

@@ -131,10 +131,22 @@ def a_lost_retry(place: Place) -> None:
     place.execute(f"delete from outbox where topic = '{RETRY}'")
 
 
-def a_lease_without_end(place: Place) -> None:
+def a_lease_that_is_over(place: Place) -> None:
     place.execute(
         "update outbox set status = 'processing', attempts = 1, is_due = true,"
         f" locked_by = '{new_id()}', locked_until = 1 where topic = '{EVALUATION_REQUESTED}'"
+    )
+
+
+def a_lease_without_end(place: Place) -> None:
+    """A worker has delivered such a message since, and did not take this one over."""
+    a_lease_that_is_over(place)
+    columns = "tenant_id, namespace, topic, payload, attempts, generation, next_attempt_at"
+    kind = "uuid" if place.engine == "postgresql" else "text"
+    place.execute(
+        f"insert into outbox_delivered (id, {columns}, created_at, done_at)"
+        f" select cast('{new_id()}' as {kind}), {columns}, created_at, 2 from outbox"
+        f" where topic = '{EVALUATION_REQUESTED}' limit 1"
     )
 
 
@@ -198,6 +210,40 @@ def a_rewritten_column(place: Place) -> None:
     ledger_copy(place, "reason = 'COOLDOWN'", reason="'TENANT_HOURLY_CAP'")
 
 
+def a_death(place: Place) -> str:
+    """A message that is dead, with its line in the ledger."""
+    topic = f"topic = '{RETRY}'"
+    [(id, at)] = place.execute(f"select id, created_at from outbox where {topic}")
+    dead = f"status = 'dead', dead_reason = 'REJECTED', done_at = {at}"
+    place.execute(f"update outbox set {dead} where {topic}")
+    told = {"kind": "'message.dead'", "subject": f"'{id}'"}
+    ledger_copy(place, "kind = 'tenant.created'", at=at, **told)
+    return str(id)
+
+
+def a_death_without_a_line(place: Place) -> None:
+    a_death(place)
+    place.execute(f"update outbox set done_at = done_at + 1 where topic = '{RETRY}'")
+
+
+def a_death_told_twice(place: Place) -> None:
+    ledger_copy(place, f"subject = '{a_death(place)}'")
+
+
+def a_discard(place: Place) -> str:
+    """A message that was discarded, with its line in the ledger; its row is still there."""
+    [(id,)] = place.execute(f"select id from outbox where topic = '{RETRY}'")
+    told = {"kind": "'message.discarded'", "subject": f"'{id}'"}
+    ledger_copy(place, "kind = 'tenant.created'", **told)
+    return str(id)
+
+
+def a_discard_told_twice(place: Place) -> None:
+    id = a_discard(place)
+    place.execute(f"delete from outbox where topic = '{RETRY}'")
+    ledger_copy(place, f"subject = '{id}'")
+
+
 CRIMES = {
     a_second_run: "cooldown",
     a_third_run_in_the_hour: "account_hourly_cap",
@@ -215,6 +261,10 @@ CRIMES = {
     a_lease_without_end: "leases_end",
     a_death_without_reason: "message_shape",
     a_message_in_two_places: "message_shape",
+    a_death_without_a_line: "one_entry_per_death",
+    a_death_told_twice: "one_entry_per_death",
+    a_discard: "one_entry_per_discard",
+    a_discard_told_twice: "one_entry_per_discard",
     a_dedupe_key_twice: "dedupe_keys",
     a_gap: "ledger_is_dense",
     a_counter_ahead: "ledger_is_dense",
@@ -238,6 +288,18 @@ def test_what_is_broken_is_found(player: Player, place: Place, crime) -> None:
     assert all(row["tenant_id"] == "acme" for rows in found.values() for row in rows)
     assert verify(player.db, [TenantId("bolt")], recompute_max=None) != []
     assert all(f.is_clean for f in verify(player.db, [TenantId("bolt")]))
+
+
+@pytest.mark.req("T-30")
+def test_a_lease_that_waits_for_a_worker_is_a_notice(player: Player, place: Place) -> None:
+    """After kill -9 of the only worker nothing is wrong: the next one takes over."""
+    a_lease_that_is_over(place)
+    found = [one for one in verify(player.db) if not one.is_clean]
+    assert [(one.invariant, one.is_notice) for one in found] == [("lease_waits_for_a_worker", True)]
+    assert found[0].rows[0]["no_worker_since"] is None
+    a_lease_without_end(place)
+    found = [one for one in verify(player.db) if not one.is_clean and not one.is_notice]
+    assert "leases_end" in {one.invariant for one in found}
 
 
 @pytest.mark.req("T-30")
@@ -292,6 +354,15 @@ def test_old_messages_may_be_gone(player: Player, place: Place) -> None:
     player.clock.advance(days=8)
     place.execute("delete from outbox where topic <> 'milestone.tick'")
     assert_verified(player.db)
+
+
+@pytest.mark.req("T-30", "S-10")
+def test_a_message_that_was_redriven_may_die_again(player: Player, place: Place) -> None:
+    id = a_death(place)
+    assert "one_entry_per_death" not in broken(player.db)
+    for kind in ("message.redriven", "message.dead"):
+        ledger_copy(place, f"subject = '{id}'", kind=f"'{kind}'")
+    assert "one_entry_per_death" not in broken(player.db)
 
 
 @pytest.mark.req("T-30")

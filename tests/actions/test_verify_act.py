@@ -85,7 +85,8 @@ def app(place: Place, clock: Clock) -> Iterator[App]:
 
 
 def of(account: str) -> str:
-    return f"(select plan_id from plans where account_id = '{account}' order by plan_id limit 1)"
+    """The plan of an account; of two, the one that is active."""
+    return f"(select plan_id from plans where account_id = '{account}' order by status limit 1)"
 
 
 def intent_copy(place: Place, where: str, **changes: str) -> None:

@@ -1,5 +1,12 @@
 """A firing that is not there is found and named, and so is one that should not be."""
 
+import json
+import os
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+
 import pytest
 
 from tests.actions.test_verify import ledger_copy
@@ -8,7 +15,7 @@ from tests.play import ACME, BRIEF, Player, event
 from tests.tampering import Intruder
 from tests.verify_clean import assert_verified
 from watchkeeper.actions.set_schedule import NewSchedule, remove_schedule, set_schedule
-from watchkeeper.actions.verify import SCHEDULED, verify
+from watchkeeper.actions.verify import REZONED, SCHEDULED, verify
 from watchkeeper.actions.verify_schedules import incomplete_schedules
 from watchkeeper.core.ids import AccountId, ScheduleId
 from watchkeeper.core.schedule import CatchUp
@@ -150,18 +157,80 @@ def test_a_time_zone_and_its_changes(player: Player, place: Place) -> None:
     assert [at for at, _ in gaps(player)] == ["2030-03-31T01:00:00Z"]
 
 
+@pytest.fixture
+def other_zone_data(tmp_path: Path) -> dict[str, str]:
+    """An environment in which Berlin goes by the clocks of New York."""
+    (tmp_path / "Europe").mkdir()
+    source = files("tzdata.zoneinfo").joinpath("America", "New_York")
+    (tmp_path / "Europe" / "Berlin").write_bytes(source.read_bytes())
+    return {**os.environ, "PYTHONTZPATH": str(tmp_path)}
+
+
+LIVE = (
+    "from watchkeeper import App; a = App({!r}, migrate=False); a.clock.advance(days=3); a.close()"
+)
+
+
+def elsewhere(env: dict[str, str], *command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *command], env=env, capture_output=True, text=True, timeout=60
+    )
+
+
+def verified(env: dict[str, str], place: Place) -> tuple[int, set[str], set[str]]:
+    """By a process with other time zone data: exit code, what failed, what is a notice."""
+    done = elsewhere(env, "-m", "watchkeeper", "verify", "--json", "--db", place.url)
+    found = json.loads(done.stdout)
+    failed, notices = (
+        {one["invariant"] for one in found[part] if not one["clean"]}
+        for part in ("invariants", "notices")
+    )
+    return done.returncode, failed, notices
+
+
+@pytest.mark.req("T-31")
+def test_new_time_zone_data_are_a_notice_about_the_past(
+    player: Player, place: Place, other_zone_data: dict[str, str]
+) -> None:
+    daily(player, timezone="Europe/Berlin")
+    days(player, 3)
+    player.clock.advance(days=3.5)  # nobody works: some are missed
+    player.settle()
+    assert verified(other_zone_data, place) == (0, set(), {REZONED})
+    done = elsewhere(other_zone_data, "-c", LIVE.format(place.url))
+    assert done.returncode == 0, done.stderr
+    fired = [json.loads(one.entry.data)["when"] for one in player.entries(kind="schedule.fired")]
+    assert {at[11:] for at in fired} == {"07:00:00Z", "13:00:00Z"}, "firing goes on by the new data"
+    assert verified(other_zone_data, place) == (0, set(), {REZONED})
+    assert gaps(player) == [], "nor are they a failure to whoever has the former data"
+
+
+@pytest.mark.req("T-31")
+def test_what_is_lost_under_the_same_time_zone_data_is_still_a_failure(
+    player: Player, place: Place, other_zone_data: dict[str, str]
+) -> None:
+    daily(player, timezone="Europe/Berlin")
+    days(player, 3)
+    done = elsewhere(other_zone_data, "-c", LIVE.format(place.url))
+    assert done.returncode == 0, done.stderr
+    lose(place, player, "schedule.fired", -2)
+    code, failed, _ = verified(other_zone_data, place)
+    assert (code, SCHEDULED in failed) == (1, True)
+
+
 def test_only_the_newest_lines_are_looked_at(player: Player, place: Place) -> None:
     """A history that begins too late is followed from its first firing."""
     daily(player, "0 * * * *")
     days(player, 1)
     lose(place, player, "schedule.fired", 2)
     with player.db.read(ACME) as tx:
-        whole, newest = incomplete_schedules(tx, 0), incomplete_schedules(tx, 0, most=10)
-        beyond = incomplete_schedules(tx, 10**6)
+        whole = incomplete_schedules(tx, 0).rows
+        newest = incomplete_schedules(tx, 0, most=10).rows
+        beyond = incomplete_schedules(tx, 10**6).rows
     assert (len(whole), newest, beyond) == (1, [], [])
     lose(place, player, "schedule.fired", -3)
     with player.db.read(ACME) as tx:
-        [found] = incomplete_schedules(tx, 0, most=10)
+        [found] = incomplete_schedules(tx, 0, most=10).rows
     assert found["fires_at"] == "2030-01-01T22:00:00Z"
 
 

@@ -10,6 +10,7 @@ import watchkeeper
 from watchkeeper.app import App
 from watchkeeper.core.pulls import PullReason
 from watchkeeper.errors import Invalid, NotFound
+from watchkeeper.handlers.results import Retry
 from watchkeeper.results import Pull, PullResult
 
 pytestmark = pytest.mark.req("U-01")
@@ -130,3 +131,24 @@ def test_a_mistake_is_named(app: App, call: Any, where: str) -> None:
 
 def test_the_result_of_a_connector_is_public() -> None:
     assert watchkeeper.PullResult is PullResult
+
+
+@pytest.mark.req("P-10")
+@pytest.mark.parametrize("after", ["3600", "999999999", "1000000000000", "9" * 400, 3600])
+def test_a_retry_after_holds_every_pull_but_the_one_that_heard_it(app: App, after: Any) -> None:
+    called: list[str] = []
+
+    @app.connector("crm", cadence=False)
+    def look(pull: Pull) -> None:
+        called.append(pull.tenant_id)
+        raise Retry("429", after=after)
+
+    for tenant in ("one", "two"):
+        app.set_pull_budget(tenant, 1000)
+    for n in range(10):
+        app.pull("one", f"a{n}", "crm", pull_job_id=f"q{n}")
+    app.drain()
+    for n in range(3):
+        app.pull("two", f"b{n}", "crm", pull_job_id=f"b{n}")
+        app.drain()
+    assert called == ["one"]

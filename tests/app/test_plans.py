@@ -100,3 +100,21 @@ def test_a_plan_whose_objective_is_met_is_over(app: App) -> None:
     done = app.plans.tell(plan.plan_id, {"renewed": True})
     assert (done.status, done.completion_reason) == ("COMPLETED", "objective_met")
     assert [intent.status for intent in done.intents] == ["CANCELLED"]
+
+
+@pytest.mark.req("A-07")
+def test_a_cycle_out_of_turn_starts_what_a_kill_switch_held(app: App) -> None:
+    calls: list[str] = []
+
+    @app.action(STEPS[0], risk="low")
+    def meet(action: Action) -> None:
+        calls.append(action.step_id)
+
+    plan = app.plans.create("acme", "a", KIND, STEPS[:1])
+    app.kill("tenant", tenant_id="acme", reason="stop")
+    app.plans.approve(plan.plan_id, by="ann")
+    app.drain()
+    app.kill("tenant", tenant_id="acme", on=False, reason="go on")
+    app.plans.run_cycle("acme")
+    app.drain()
+    assert calls == ["step-1"]

@@ -89,3 +89,19 @@ def test_what_was_set_where_it_was_open_is_not_sent_where_it_is_closed(app, db_u
         assert closed.drain() == {"claimed": 1, "failed": 1}
         assert receiver.connections == 0
         closed.close()
+
+
+@pytest.mark.req("S-18")
+@pytest.mark.parametrize("topic", ["usage_snapsot", "usage-snapshot", "Usage_Snapshot"])
+def test_a_mistyped_topic_is_a_warning_that_names_the_nearest(app, caplog, topic):
+    done = app.sink("billing", topic=topic, url="https://example.com/")
+    assert "did you mean usage_snapshot?" in done.warning
+    assert [record.getMessage() for record in caplog.records if topic in record.getMessage()] == [
+        f"sink billing: {done.warning}"
+    ]
+
+
+@pytest.mark.req("S-18")
+@pytest.mark.parametrize("topic", ["usage_snapshot", "orders.placed", "usage.recorded", "letters"])
+def test_a_topic_of_ours_and_of_your_own_has_no_warning(app, topic):
+    assert app.sink("s", topic=topic, url="https://example.com/").warning is None

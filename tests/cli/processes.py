@@ -22,10 +22,13 @@ SECONDS_MAX = 60.0
 class Process:
     """One process: what it printed so far, and how it ended."""
 
-    def __init__(self, words: list[str], folder: Path, environ: dict[str, str]) -> None:
+    def __init__(
+        self, words: list[str], folder: Path, environ: dict[str, str], files_max: int | None = None
+    ) -> None:
         kept = {k: v for k, v in os.environ.items() if not k.startswith("WATCHKEEPER_")}
+        bounded = f'ulimit -n {files_max} && exec "$0" "$@"'
         self.popen = subprocess.Popen(
-            [WATCHKEEPER, *words],
+            [*([] if files_max is None else ["sh", "-c", bounded]), WATCHKEEPER, *words],
             cwd=folder,
             env={**kept, **environ, "PYTHONUNBUFFERED": "1"},
             stdin=subprocess.DEVNULL,
@@ -71,8 +74,10 @@ class Process:
 
 
 @contextlib.contextmanager
-def started(*words: str, folder: Path, **environ: str) -> Iterator[Process]:
-    process = Process(list(words), folder, environ)
+def started(
+    *words: str, folder: Path, files_max: int | None = None, **environ: str
+) -> Iterator[Process]:
+    process = Process(list(words), folder, environ, files_max)
     try:
         yield process
     finally:

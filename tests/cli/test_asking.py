@@ -79,6 +79,24 @@ def test_a_decision_is_explained(wk: CommandLine) -> None:
     assert "debounce" in wk("explain", decision_id, "--tenant", "acme").stdout
 
 
+def test_an_allow_is_explained_with_its_run(wk: CommandLine) -> None:
+    first = wk.json("signal", "acme", "acct-1", "mail", "--id", "m-1")
+    decision_id = first["verdict"]["decision_id"]
+    waiting = {"state": "REQUESTED", "ended_at": None, "error": None}
+    assert wk.json("explain", decision_id)["run"] == waiting
+    assert "REQUESTED" in wk("explain", decision_id).stdout
+    second = wk.json("signal", "acme", "acct-1", "mail", "--id", "m-2")
+    assert wk.json("explain", second["verdict"]["decision_id"])["run"] is None
+
+
+def test_an_unknown_trigger_type_is_named_where_no_change_helps(wk: CommandLine) -> None:
+    wk("signal", "acme", "acct-1", "mail")
+    wk("kill", "on", "tenant", "acme", "--reason", "unpaid")
+    verdict = wk.json("trigger", "acme", "acct-1", "NEVER_HEARD_OF", "--key", "k")
+    told = wk("explain", verdict["decision_id"]).stdout
+    assert "none: the policy has no trigger type NEVER_HEARD_OF; if it had, the kill" in told
+
+
 @pytest.mark.parametrize("decision_id", ["nonsense", "01890000-0000-7000-8000-000000000000"])
 def test_a_decision_that_is_not_there_is_said_so(wk: CommandLine, decision_id: str) -> None:
     told = wk("explain", decision_id, exits=WRONG).stderr
@@ -131,4 +149,41 @@ def test_a_server_that_does_not_answer_is_named(bare: CommandLine) -> None:
 
 
 def test_an_engine_that_is_not_known_is_a_mistake(bare: CommandLine) -> None:
-    assert "mysql" in bare("verify", "--db", "mysql://x/y", exits=WRONG).stderr
+    assert "use sqlite or postgresql" in bare("verify", "--db", "mysql://x/y", exits=WRONG).stderr
+
+
+def test_a_line_of_the_tail_has_columns_and_the_id_that_explain_takes(wk: CommandLine) -> None:
+    wk("signal", "acme", "acct-1", "mail")
+    lines = [
+        line.split("  ") for line in wk("ledger", "tail", "--tenant", "acme").stdout.splitlines()
+    ]
+    kinds = [" ".join(line).split()[3] for line in lines]
+    assert {"verdict", "heat.tier_changed"} <= set(kinds), "the longest kind and the next column"
+    [entry] = map(
+        json.loads, wk("ledger", "tail", "--kind", "verdict", "--json").stdout.splitlines()
+    )
+    assert entry["decision_id"] == entry["entry_id"]
+    [told] = wk("ledger", "tail", "--kind", "verdict").stdout.splitlines()
+    assert told.split()[-1] == entry["decision_id"]
+    assert "ALLOW" in wk("explain", told.split()[-1]).stdout
+
+
+def test_where_no_policy_would_have_helped_that_is_said(wk: CommandLine) -> None:
+    wk("signal", "acme", "acct-1", "mail")
+    wk("trigger", "acme", "acct-1", "LIFECYCLE_STATE_CHANGE", "--key", "k")
+    again = wk.json("signal", "acme", "acct-1", "mail")["verdict"]
+    assert again["reason"] == "DEBOUNCED"
+    assert "none: the cooldown would bind next" in wk("explain", again["decision_id"]).stdout
+
+
+@pytest.mark.req("T-10", "T-11")
+def test_what_the_moment_and_the_change_mean_is_said_in_words(wk: CommandLine) -> None:
+    wk("signal", "acme", "acct-1", "mail")
+    second = wk.json("signal", "acme", "acct-1", "mail")["verdict"]["decision_id"]
+    told = wk("explain", second).stdout
+    assert "2030-01-01T00:05:00Z" in told, "the end of the cooldown, not of the debounce"
+    assert "a fresh event of this account and type is allowed" in told
+    wk("kill", "on", "tenant", "--tenant", "acme", "--reason", "test")
+    words = wk("why-not", "acct-1", "--tenant", "acme").stdout
+    assert "never: the kill switch tenant is on" in words
+    assert "none: the kill switch tenant is not part of the policy" in words

@@ -95,6 +95,9 @@ def test_prune_refuses_without_an_export(acme: CommandLine, tmp_path: Path) -> N
         (("verify", "--checkpoint", "wrong.json"), "wrong.json: it is not a checkpoint"),
         (("verify", "--tenant", "nobody"), "there is no tenant nobody"),
         (("verify", "--newest", "0"), "--newest"),
+        (("tail", "--tenant", "nobody"), "there is no tenant nobody"),
+        (("tail", "--tenant", "nobody", "--follow"), "there is no tenant nobody"),
+        (("tail", "--kind", "verdicts"), "there is no kind verdicts; kinds are FACTS_TOLD"),
         (("checkpoint", "--tenant", "nobody"), "there is no tenant nobody"),
         (("checkpoint", "--tenant", "acme", "--out", "no/x.json"), "no/x.json: "),
         (("export", "--tenant", "acme", "--out", "no/x.jsonl"), "no/x.jsonl: "),
@@ -109,3 +112,17 @@ def test_a_mistake_is_named(
     (tmp_path / "wrong.json").write_text("{}")
     assert said in acme("ledger", *words, exits=WRONG).stderr
     assert not (tmp_path / "x").exists()
+
+
+def test_tail_prints_each_tenants_entries_in_the_order_of_their_numbers(
+    acme: CommandLine, clock: Clock
+) -> None:
+    """Verdicts are dated up to a second later than what follows from them."""
+    clock.advance(0.5)
+    acme("signal", "acme", "acct-9", "mail")
+    acme("kill", "on", "tenant", "acme", "--reason", "stop")
+    lines = [json.loads(line) for line in acme("ledger", "tail", "--json").stdout.splitlines()]
+    places = [line["seq"] for line in lines if line["tenant_id"] == "acme"]
+    assert places == sorted(places)
+    dates = [line["at"] for line in lines if line["tenant_id"] == "acme"]
+    assert dates != sorted(dates), "the test needs an entry that is dated before the one before"

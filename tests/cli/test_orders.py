@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import FOUND, WRONG, CommandLine
+from tests.databases import Place
 
 pytestmark = pytest.mark.req("U-20", "U-21")
 
@@ -135,6 +136,79 @@ def test_the_switch_of_a_tenant_needs_the_tenant(wk: CommandLine) -> None:
 
 
 def test_tenants_are_made_once(wk: CommandLine) -> None:
+    Path("policy.toml").write_text("[tiers.gold]\n")
+    wk("policy", "apply", "policy.toml", "--reason", "tiers")
     wk("tenants", "create", "acme", "--tier", "gold")
     assert wk.json("tenants", "list")["items"][0]["tier"] == "gold"
     assert "already" in wk("tenants", "create", "acme", exits=WRONG).stderr
+
+
+@pytest.mark.req("D-09")
+def test_a_tenant_is_given_a_tier_of_the_policy(wk: CommandLine) -> None:
+    Path("policy.toml").write_text("[tiers.free]\nrun_budget_per_day = 1\n[tiers.pro]\n")
+    wk("policy", "apply", "policy.toml", "--reason", "tiers")
+    wk("signal", "acme", "a", "email.received")
+    assert "free" in wk("tenants", "set", "acme", "--tier", "free").stdout
+    assert wk.json("tenants", "set", "acme", "--name", "Acme")["tier"] == "free"
+    shown = wk.json("tenants", "show", "acme")
+    assert (shown["tier"], shown["name"]) == ("free", "Acme")
+    for words in (("set", "acme"), ("create", "bolt")):
+        refused = wk("tenants", *words, "--tier", "porfessional", exits=WRONG).stderr
+        assert "tier: the policy has no tier porfessional: its tiers are free, pro" in refused
+    assert wk.json("tenants", "show", "acme")["tier"] == "free"
+    assert wk.json("tenants", "set", "acme", "--no-tier")["tier"] is None
+
+
+def test_setting_a_tenant_needs_one_that_is_there_and_something_to_set(wk: CommandLine) -> None:
+    assert "there is no tenant" in wk("tenants", "set", "x", "--no-tier", exits=WRONG).stderr
+    assert "there is no tenant" in wk("tenants", "show", "x", exits=WRONG).stderr
+    wk("tenants", "create", "acme")
+    assert "--no-tier" in wk("tenants", "set", "acme", exits=WRONG).stderr
+    both = ("--tier", "free", "--no-tier")
+    assert "--no-tier" in wk("tenants", "set", "acme", *both, exits=WRONG).stderr
+
+
+def test_a_policy_for_a_tenant_that_is_not_there_is_warned_of(
+    wk: CommandLine, place: Place
+) -> None:
+    Path("policy.toml").write_text("[tenants.acem]\nrun_budget_per_day = 1\n")
+    warning = "tenants.acem: there is no tenant of this name"
+    checked = wk("policy", "check", "policy.toml", "--db", place.url)
+    assert f"warning: {warning}" in checked.stderr
+    assert wk("policy", "check", "policy.toml").stderr == ""
+    applied = wk("policy", "apply", "policy.toml", "--reason", "less")
+    assert f"warning: {warning}" in applied.stderr
+    assert wk.json("policy", "apply", "policy.toml", "--reason", "less")["warnings"] == [warning]
+    wk("policy", "shadow", "set", "trial", "policy.toml", "--reason", "try")
+    promoted = wk("policy", "shadow", "promote", "trial", "--reason", "go")
+    assert f"warning: {warning}" in promoted.stderr
+
+
+def test_a_policy_that_apply_refuses_is_found_by_check_and_told_by_plan(
+    wk: CommandLine, place: Place
+) -> None:
+    policy = Path("policy.toml")
+    policy.write_text("[tiers.gold]\n")
+    wk("policy", "apply", "policy.toml", "--reason", "tiers")
+    wk("tenants", "create", "acme", "--tier", "gold")
+    check = ("policy", "check", "policy.toml", "--db", place.url)
+    assert wk.json(*check)["refused_because"] is None
+    policy.write_text("[tiers.silver]\n")
+    wk("policy", "apply", "policy.toml", "--reason", "drop", exits=WRONG)
+    why = "the new policy drops the tier gold, which 1 tenant has"
+    assert f"apply would refuse it: {why}" in wk(*check, exits=FOUND).stderr
+    assert wk.json(*check, exits=FOUND)["refused_because"].startswith(why)
+    wk("policy", "check", "policy.toml")
+    assert f"apply would refuse it: {why}" in wk("policy", "plan", "policy.toml").stderr
+    assert wk.json("policy", "plan", "policy.toml")["refused_because"].startswith(why)
+
+
+def test_the_switch_of_a_tenant_is_thrown_as_one_would_type_it(wk: CommandLine) -> None:
+    wk("tenants", "create", "acme")
+    wk("kill", "on", "tenant", "acme", "--reason", "unpaid")
+    [switch] = wk.json("kill", "list")["items"]
+    assert (switch["tenant_id"], switch["scope"], switch["id"]) == ("acme", "tenant", None)
+    both = ("tenant", "acme", "--tenant", "bolt", "--reason", "x")
+    assert "--tenant: is bolt" in wk("kill", "off", *both, exits=WRONG).stderr
+    wk("kill", "off", "tenant", "acme", "--reason", "paid")
+    assert wk("kill", "list").stdout == "No kill switch is on.\n"

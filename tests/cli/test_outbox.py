@@ -75,3 +75,18 @@ def test_a_message_that_is_not_there_is_said_so(wk: CommandLine, message_id: str
 
 def test_a_status_that_is_not_known_is_named(wk: CommandLine) -> None:
     assert "--status" in wk("outbox", "list", "--status", "sleepy", exits=WRONG).stderr
+
+
+def test_an_error_of_several_lines_stays_in_its_row(wk: CommandLine, place: Place) -> None:
+    app = App(place.url, migrate=False)
+
+    @app.decision
+    def decide(run: object) -> None:
+        raise RuntimeError("503 from the model\nFor more information check: https://…")
+
+    app.signal("acme", "acct-1", "mail")
+    app.drain()
+    app.close()
+    header, row = wk("outbox", "list", "--status", "dead").stdout.splitlines()
+    assert header.startswith("id ")
+    assert "503 from the model For more information check" in row

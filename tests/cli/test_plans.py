@@ -1,6 +1,7 @@
 """`plans` and `intents`: acting, with the answers of every other door."""
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -140,7 +141,10 @@ def test_why_says_on_one_screen_what_is_waited_for_and_what_to_type(
 
 
 @pytest.mark.req("A-14")
-def test_the_proposer_of_an_app_is_asked(wk: CommandLine, tmp_path: Path) -> None:
+def test_the_proposer_of_an_app_is_asked(
+    wk: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "agents_of_plans", raising=False)  # of the other engine
     asked = ("plans", "propose", *ACME, "--account", "a", "--type", KIND)
     assert "no proposer" in wk(*asked, exits=WRONG).stderr
     (tmp_path / "agents_of_plans.py").write_text(

@@ -1,10 +1,14 @@
 """`dev`, `serve` and `worker` as processes: how they start, what they say, how they stop."""
 
 import contextlib
+import http.server
 import json
+import queue
 import signal
 import socket
 import subprocess
+import threading
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -136,6 +140,56 @@ def test_metrics_can_have_a_port_of_their_own(tmp_path: Path) -> None:
         assert ask(f"http://127.0.0.1:{port}", "/metrics") == 200
 
 
+@pytest.mark.req("O-30")
+def test_a_worker_says_where_its_metrics_are(place: Place, clock: Clock, tmp_path: Path) -> None:
+    clock.make_real()
+    _ask_for_a_run(place)
+    (tmp_path / "agents.py").write_text(AGENTS.format(url=place.url, seconds=0))
+    with started("worker", "--app", "agents:app", folder=tmp_path) as worker:
+        address = worker.wait_for(r"metrics (http://\S+)")[1]
+        worker.wait_for("begun")
+        worker.tell()
+        assert worker.end() == 0, worker.errors
+    assert 9484 <= int(address.removesuffix("/metrics").rpartition(":")[2]) < 9500
+    with started("worker", "--metrics-port", "0", "--db", place.url, folder=tmp_path) as worker:
+        address = worker.wait_for(r"metrics (http://\S+)")[1]
+        with urllib.request.urlopen(address, timeout=10) as answer:
+            assert b"watchkeeper_deliveries_total" in answer.read()
+
+
+@pytest.mark.req("O-30")
+def test_traces_are_exported_where_opentelemetry_is_told_to(tmp_path: Path) -> None:
+    migrate(f"sqlite:///{tmp_path / 'watchkeeper.db'}")
+    received: queue.Queue[tuple[str, bytes]] = queue.Queue()
+
+    class Receiver(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            received.put((self.path, self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Receiver) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        environ = {
+            "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{server.server_port}",
+            "OTEL_SERVICE_NAME": "magpie-service",
+            "WATCHKEEPER_ADMIN_KEY": ADMIN_KEY,
+        }
+        with started("serve", "--port", "0", folder=tmp_path, **environ) as serve:
+            address = serve.wait_for(r"serves (\S+)")[1]
+            assert ask(address, "/v1/tenants", ADMIN_KEY) == 200
+            serve.tell()
+            assert serve.end() == 0, serve.errors
+        path, body = received.get(timeout=30)
+        server.shutdown()
+    assert path == "/v1/traces"
+    assert b"magpie-service" in body
+    assert ADMIN_KEY.encode() not in body
+
+
 @pytest.mark.req("U-20")
 @pytest.mark.parametrize("command", ["serve", "worker"])
 def test_an_unmigrated_database_is_refused_with_what_to_do(tmp_path: Path, command: str) -> None:
@@ -215,3 +269,30 @@ def _run_of(place: Place, decision_id: str) -> object:
         return views.view_decision(db, TenantId("acme"), decision_id).run
     finally:
         db.close()
+
+
+@pytest.mark.req("O-12")
+def test_silent_connections_do_not_use_up_the_files_of_a_process(tmp_path: Path) -> None:
+    """Three hundred of them, where the process may open 256 files."""
+    head_seconds = {"WATCHKEEPER_HEAD_SECONDS_MAX": "2"}
+    with (
+        started("dev", "--port", "0", folder=tmp_path, files_max=256, **head_seconds) as dev,
+        contextlib.ExitStack() as opened,
+    ):
+        address = dev.wait_for(r"address +(\S+)")[1]
+        key = dev.wait_for(r"admin key +(\S+)")[1]
+        port = int(address.rpartition(":")[2])
+        silent = [
+            opened.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
+            for _ in range(300)
+        ]
+        assert ask(address, "/healthz") == 200
+        assert ask(address, "/v1/signals", key, SIGNALS.encode()) == 202
+        for line in silent:
+            with contextlib.suppress(ConnectionResetError):
+                assert line.recv(1) == b""
+        assert ask(address, "/readyz") == 200
+        dev.tell()
+        assert dev.end() == 0, dev.errors
+    assert any("connections_closed" in line and "silent" in line for line in dev.errors)
+    assert not any("Too many open files" in line for line in dev.errors)

@@ -30,6 +30,14 @@ def test_it_needs_no_database(bare: CommandLine, tight: str) -> None:
     assert bare.json(*SMALL)["policy"]["from"] == "shipped"
 
 
+@pytest.mark.req("D-09")
+def test_a_tier_that_the_policy_does_not_have_is_refused(bare: CommandLine) -> None:
+    Path("tiers.toml").write_text("[tiers.free]\nrun_budget_per_day = 1\n")
+    free = (*SMALL, "--policy", "tiers.toml", "--tier")
+    assert bare.json(*free, "free")["budgets"][0]["limit"] == 1
+    assert "no tier fre: its tiers are free" in bare(*free, "fre", exits=WRONG).stderr
+
+
 def test_the_same_seed_prints_the_same_bytes(bare: CommandLine) -> None:
     said = [bare(*SMALL, "--seed", seed, "--json").stdout for seed in ("3", "3", "4")]
     assert said[0] == said[1] != said[2]

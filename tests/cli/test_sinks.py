@@ -63,3 +63,18 @@ def test_the_namespace_of_usage_is_the_configured_one(wk: CommandLine) -> None:
 @pytest.mark.parametrize("words", [("--topic", "decision.retry"), ("--kind", "pigeon")])
 def test_what_cannot_be_is_refused(wk: CommandLine, words: tuple[str, str]) -> None:
     assert words[0].strip("-") in wk(*SET, *words, exits=WRONG).stderr
+
+
+def test_a_mistyped_topic_is_a_warning_that_names_the_nearest(wk: CommandLine) -> None:
+    url = ("--url", "https://example.com/hook")
+    said = wk("sinks", "set", "billing", "--topic", "usage_snapsot", *url)
+    assert "warning: " in said.stderr
+    assert "did you mean usage_snapshot?" in said.stderr
+    assert "warning: " not in wk(*SET).stderr
+    wrong = wk("sinks", "set", "x", "--topic", "plan.change", *url, exits=WRONG)
+    assert "did you mean plan.changed?" in wrong.stderr
+
+
+def test_the_refusal_of_a_near_receiver_names_the_setting(wk: CommandLine) -> None:
+    near = wk("sinks", "set", "x", "--topic", "t", "--url", "http://127.0.0.1:9/", exits=WRONG)
+    assert "WATCHKEEPER_WEBHOOKS_PRIVATE" in near.stderr

@@ -7,6 +7,7 @@ import pytest
 
 from tests.cli.conftest import FOUND, WRONG, CommandLine
 from tests.databases import Clock
+from watchkeeper.cli import policy_plan
 
 SHORTER = "[triggers.SIGNAL_ARRIVED]\ncooldown_seconds = 100\n"
 
@@ -35,6 +36,28 @@ def test_a_plan_says_what_would_flip(played: CommandLine) -> None:
     assert "DEFER COOLDOWN" in words
     assert "300 → 100" in words
     assert "acct-1" in words
+
+
+@pytest.mark.req("T-21")
+def test_a_plan_counts_what_it_does_not_list_and_says_which_tiers(
+    played: CommandLine, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for account in ("acct-2", "acct-3"):
+        played("trigger", "acme", account, "SIGNAL_ARRIVED", "--key", f"{account}-1")
+    clock.advance(100)
+    for account in ("acct-2", "acct-3"):
+        played("trigger", "acme", account, "SIGNAL_ARRIVED", "--key", f"{account}-2")
+    whole = played("policy", "plan", "new.toml").stdout
+    assert "more accounts" not in whole
+    assert "as they were when each verdict was given" in whole
+    monkeypatch.setattr(policy_plan, "SHOWN", 1)
+    assert played("policy", "plan", "new.toml").stdout.endswith("and 2 more accounts\n")
+
+
+@pytest.mark.req("T-21")
+def test_credits_of_a_plan_name_their_unit() -> None:
+    said = policy_plan._credits({"saved": 88_975, "added": 0})
+    assert said == "88,975 micro-credits saved, about 0 added"
 
 
 @pytest.mark.req("T-21")

@@ -63,10 +63,12 @@ class Fold:
             self.allowed[event.account_id].append((self.now, event.trigger_type))
         if verdict.defer_until is not None:
             owner = event.retry_of or DecisionId(f"d{self._seq}")
-            moved = event.retry_of is not None
-            self.waiting.append(
-                Waiting(verdict.defer_until, event._replace(retry_of=owner, moved=moved))
+            again = event._replace(
+                retry_of=owner,
+                moved=event.retry_of is not None,
+                slot_cooldown_us=self.rules.triggers[event.trigger_type].cooldown_us,
             )
+            self.waiting.append(Waiting(verdict.defer_until, again))
 
     def check(self, case: Case, verdict: Verdict) -> None:
         event, now = case.event, self.now

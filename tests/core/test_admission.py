@@ -63,6 +63,7 @@ def ask(now, where=None, trigger=SIGNAL, ruled=None, tenant=None, event=None, **
 
 RETRY = {"retry_of": DEFERRAL}
 MOVED = RETRY | {"moved": True}
+RESERVED = RETRY | {"slot_cooldown_us": 100 * SECOND}
 FIRED = TriggerState(last_trigger_at=at(0))
 BRIEFED = TriggerState(last_trigger_at=at(0), last_deferred_at=None, hour=H0, run_count=1)
 
@@ -238,6 +239,34 @@ def test_cooldown(now, where, trigger, expected) -> None:
             MOVED,
             "SKIP RETRY_EXHAUSTED COOLDOWN",
             id="it is moved once",
+        ),
+        pytest.param(
+            100,
+            state(0, pending={SIGNAL: 100}),
+            RESERVED,
+            "DEFER COOLDOWN 300",
+            id="early because its cooldown has grown: moved to the end of the longer one",
+        ),
+        pytest.param(
+            100,
+            state(0, pending={SIGNAL: 100, LIFECYCLE: 310}),
+            RESERVED,
+            "DEFER COOLDOWN 610",
+            id="and behind a slot that it would fall upon",
+        ),
+        pytest.param(
+            99.5,
+            state(0, pending={SIGNAL: 100}),
+            RESERVED,
+            "SKIP RETRY_EXHAUSTED COOLDOWN",
+            id="early also by the cooldown that it was reserved under",
+        ),
+        pytest.param(
+            100,
+            state(0, pending={SIGNAL: 100}),
+            RESERVED | {"moved": True},
+            "SKIP RETRY_EXHAUSTED COOLDOWN",
+            id="moved once, also where the cooldown grows again",
         ),
         pytest.param(
             600,

@@ -69,14 +69,14 @@ def test_every_check_of_the_gate_can_be_told() -> None:
         pytest.param(
             {"now": 10, "where": state(0, TriggerState(at(0)))},
             "debounce",
-            60,
+            300,
             f"triggers.{SIGNAL}.debounce_seconds = 10\ntriggers.{SIGNAL}.cooldown_seconds = 10",
             id="without the debounce the cooldown had bound it",
         ),
         pytest.param(
             {"now": 400, "where": state(0, pending={SIGNAL: 500})},
             "coalescing",
-            500,
+            800,
             None,
             id="a retry waits",
         ),

@@ -101,7 +101,10 @@ class World:
         if verdict.defer_until is not None:
             owner, moved = event.retry_of or decision, event.retry_of is not None
             again = event._replace(
-                retry_of=owner, moved=moved, idempotency_key=f"retry:{owner}:{moved}"
+                retry_of=owner,
+                moved=moved,
+                idempotency_key=f"retry:{owner}:{moved}",
+                slot_cooldown_us=self.rules.triggers[event.trigger_type].cooldown_us,
             )
             self.waiting.append((verdict.defer_until, again))
 
@@ -288,6 +291,71 @@ def test_a_longer_cooldown_moves_the_retry_and_flips_nothing_yet() -> None:
     assert told.said[-1][0] == "retried"
     assert told.said[-1][1].due_at == T0 + 400 * SECOND
     assert fold.left["ann"].last_allowed_at == T0 + 400 * SECOND
+
+
+def cooled(seconds: int, version: int) -> TenantRules:
+    triggers = {"A": TriggerRule(0, seconds * SECOND)}
+    return TenantRules(triggers=triggers, policy_version=version, policy_hash=str(version))
+
+
+def in_turn(lines: Lines, ruling: dict[int, TenantRules]) -> tuple[Told, TenantReplay]:
+    """Replayed under other rules from each version on; those that ruled are the record's own."""
+    told = Told()
+    fold = TenantReplay(lambda version, *_: (ruling[version],) * 2, lambda _at, _type: None, told)
+    for line in lines:
+        fold.feed(*line)
+    return told, ended(told, fold)
+
+
+def grown() -> Lines:
+    """Deferred to 300 under a cooldown of 300, which is 500 by then."""
+    world = World(Random(1), cooled(300, 0))
+    for second, rules in ((0, None), (100, None), (300, cooled(500, 1)), (500, None)):
+        world.now = Instant(T0 + second * SECOND)
+        world.rules = rules or world.rules
+        world.deliver() if second >= 300 else world.admit(ann(str(second)))
+    world.admit(Event(AccountId("bob"), "A", "b"))
+    return world.lines
+
+
+@pytest.mark.req("D-13")
+def test_a_retry_that_was_moved_because_the_cooldown_grew_is_moved_in_the_replay() -> None:
+    lines = grown()
+    assert [line[2]["verdict"].get("defer_until", T0) - T0 for line in lines] == [
+        0,
+        300 * SECOND,
+        500 * SECOND,
+        0,
+        0,
+    ]
+    told, fold = in_turn(lines, {0: cooled(300, 0), 1: cooled(500, 1)})
+    assert (told.tally.flips, told.tally.retimed, fold.left) == (0, 0, {})
+
+
+@pytest.mark.req("D-13")
+def test_an_entry_without_the_cooldown_of_its_slot_is_decided_as_it_was() -> None:
+    lines = grown()
+    data = lines[2][2]
+    del data["event"]["slot_cooldown_us"]
+    data["verdict"] = {"inner": "COOLDOWN", "reason": "RETRY_EXHAUSTED", "result": "SKIP"}
+    told, fold = in_turn(lines[:3], {0: cooled(300, 0), 1: cooled(500, 1)})
+    assert (told.tally.flips, told.tally.retimed, fold.left) == (0, 0, {})
+
+
+@pytest.mark.req("D-13")
+def test_a_retry_of_an_account_that_has_left_is_moved_when_the_cooldown_grows() -> None:
+    world = World(Random(1), cooled(300, 0))
+    for second, name, rules in ((0, "ann", None), (100, "ann", None), (150, "bob", cooled(500, 1))):
+        world.now = Instant(T0 + second * SECOND)
+        world.rules = rules or world.rules
+        world.admit(Event(AccountId(name), "A", f"{second}"))
+    told, fold = in_turn(world.lines, {0: cooled(200, 0), 1: cooled(500, 1)})
+    retried = [said[1:] for said in told.said if said[0] == "retried"]
+    assert [(one.due_at - T0, one.moved, answer[0]) for one, answer in retried] == [
+        (200 * SECOND, False, "COOLDOWN"),
+        (500 * SECOND, True, "ALLOW"),
+    ]
+    assert fold.left["ann"].last_allowed_at == T0 + 500 * SECOND
 
 
 def test_a_retry_that_was_lost_does_not_come_for_the_one_after_it() -> None:

@@ -4,6 +4,7 @@ A page is read from top to bottom in a folder of its own: TOML becomes `policy.t
 begin with `$ watchkeeper` are typed, Python is run; tests in it are called.
 """
 
+import asyncio
 import inspect
 import os
 import re
@@ -17,6 +18,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.house.source import ROOT
+from watchkeeper.app import App
 from watchkeeper.cli.main import app
 from watchkeeper.store.migrations import migrate
 from watchkeeper.testing import memory_app
@@ -50,22 +52,33 @@ def name_of(page: Path) -> str:
 def run_python(block: Block) -> None:
     names: dict[str, object] = {"__name__": "docs"}
     code = compile("\n" * block.line + block.text, str(block.page), "exec")
-    exec(code, names)
-    for name, value in names.items():
-        if name.startswith("test_") and inspect.isfunction(value):
-            _call_test(value)
+    try:
+        exec(code, names)
+        for name, value in names.items():
+            if name.startswith("test_") and inspect.isfunction(value):
+                _call_test(value)
+    finally:
+        for value in names.values():
+            if isinstance(value, App) and not value.is_closed:
+                value.close()
 
 
 def _call_test(test: object) -> None:
     assert inspect.isfunction(test)
     if not inspect.signature(test).parameters:
-        test()
+        _run_test(test())
         return
     fixture = memory_app()
     try:
-        test(watchkeeper_app=fixture)
+        _run_test(test(watchkeeper_app=fixture))
     finally:
         fixture.close()
+
+
+def _run_test(found: object) -> None:
+    """A test may be async: it is run on a loop, as its plugin would."""
+    if inspect.iscoroutine(found):
+        asyncio.run(found)
 
 
 def run_console(block: Block) -> None:

@@ -4,6 +4,9 @@ import pytest
 
 from tools.docs import PAGES, REFERENCE
 
+BY_HAND = {"gate.md"}
+"""Held to the code by tests/app/test_gate_page.py."""
+
 
 @pytest.mark.req("U-40")
 @pytest.mark.parametrize("name", PAGES)
@@ -13,4 +16,4 @@ def test_a_page_is_up_to_date(name: str) -> None:
 
 @pytest.mark.req("U-40")
 def test_there_is_no_page_that_nobody_writes() -> None:
-    assert {path.name for path in REFERENCE.glob("*.md")} == set(PAGES)
+    assert {path.name for path in REFERENCE.glob("*.md")} == set(PAGES) | BY_HAND

@@ -43,7 +43,8 @@ WALL_CLOCK_EDGES = {
 SLEEPERS = {
     "workers.py": "the loops between two looks",
     "http/pages/live.py": "the gap between two words to a page that is open",
-    "store/database.py": "the pause before a transaction that lost a deadlock is tried again",
+    "http/refusals.py": "those that are refused wait for their turn",
+    "store/backoff.py": "the pause before a transaction that lost a deadlock is tried again",
 }
 
 UNFINISHED = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "X" * 3)) + r")\b")

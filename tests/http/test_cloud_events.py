@@ -158,3 +158,23 @@ def test_a_mixed_batch_is_split_by_tenant(door: Door) -> None:
     assert {k: v for k, v in after.items() if k not in ("api_keys", "ledger", "tenants")} == {
         k: v for k, v in before.items() if k not in ("api_keys", "ledger", "tenants")
     }
+
+
+@pytest.mark.req("D-20", "D-04")
+def test_one_id_for_two_accounts_under_keys_of_their_own_is_two_signals(door: Door) -> None:
+    """As a CloudEvent and as plain JSON: none is dropped behind an ALLOW."""
+    client = door.client(door.tenant(), "ingest")
+    events = [{**EVENT, "subject": name, "idempotencykey": name} for name in ("ann", "bob")]
+    plain = [
+        {"account_id": name, "type": "mail", "signal_id": "s", "idempotency_key": f"k-{name}"}
+        for name in ("cat", "dan")
+    ]
+    answers = [
+        client.post("/v1/signals", content=json.dumps(events), headers=BATCH),
+        client.post("/v1/signals", json={"signals": plain}),
+    ]
+    for answer in answers:
+        assert [one["verdict"]["result"] for one in answer.json()["signals"]] == ["ALLOW"] * 2
+    kept = stored(door)
+    assert [one["account_id"] for one in kept] == ["ann", "bob", "cat", "dan"]
+    assert len({one["signal_id"] for one in kept}) == 2

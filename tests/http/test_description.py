@@ -1,6 +1,8 @@
 """The description of the API is true: every route, every example, and whatever it invites."""
 
 import re
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +15,10 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from tests.databases import Databases
+from tests.house.source import ROOT
 from tests.http.calls import CALLS, settle
 from tests.http.door import ADMIN_KEY, Door, bearer, opened
+from watchkeeper.http.answers import cursor_of
 from watchkeeper.http.app import ROUTERS
 from watchkeeper.http.openapi import EXAMPLES
 
@@ -56,6 +60,100 @@ def test_every_call_says_how_it_fails_and_what_it_needs(description: dict[str, A
         keyed = [p["name"] for p in operation.get("parameters", []) if p["in"] == "header"]
         assert ("Idempotency-Key" in keyed) == name.startswith("POST")
     assert "HTTPValidationError" not in schemas
+
+
+def references(part: Any) -> Iterator[str]:
+    if isinstance(part, dict):
+        if "$ref" in part:
+            yield part["$ref"]
+        part = list(part.values())
+    if isinstance(part, list):
+        for inner in part:
+            yield from references(inner)
+
+
+def test_every_reference_resolves_and_every_schema_is_used(description: dict[str, Any]) -> None:
+    schemas = {f"#/components/schemas/{name}" for name in description["components"]["schemas"]}
+    assert set(references(description)) == schemas
+
+
+def test_schemas_have_plain_names_and_defaults_of_their_type(description: dict[str, Any]) -> None:
+    for name, schema in description["components"]["schemas"].items():
+        assert re.fullmatch("[A-Z][A-Za-z]+", name)
+        for at, field in schema.get("properties", {}).items():
+            if "default" in field and field.get("type") == "object":
+                assert isinstance(field["default"], dict), (name, at)
+
+
+def test_operations_keep_their_names(description: dict[str, Any]) -> None:
+    """Clients are generated from them. Add a name to operation_ids.txt; change none."""
+    published = (Path(__file__).parent / "operation_ids.txt").read_text().splitlines()
+    named = {name: operation["operationId"] for name, operation in operations(description).items()}
+    assert sorted(f"{name} {operation}" for operation, name in named.items()) == sorted(published)
+    assert len(set(named.values())) == len(named)
+    assert all(re.fullmatch("[a-z]+(_[a-z]+)+", name) for name in named.values())
+    assert all(operation["tags"] for operation in operations(description).values())
+
+
+def test_every_operation_is_described(description: dict[str, Any]) -> None:
+    for name, operation in operations(description).items():
+        assert operation.get("description"), name
+        if " /v1/" in name:
+            first = operation["description"].split()[0]
+            assert first not in ("What", "Who", "Whoever", "Why", "How", "It", "Its", "One"), name
+
+
+def test_a_request_that_is_not_valid_is_described_as_it_is_answered(
+    door_sqlite: Door, description: dict[str, Any]
+) -> None:
+    for name, operation in operations(description).items():
+        if "422" in operation["responses"]:
+            assert list(operation["responses"]["422"]["content"]) == ["application/problem+json"]
+            assert " /v1/" in name
+    refused = door_sqlite.admin.post("/v1/tenants", json={})
+    assert refused.headers["content-type"] == "application/problem+json"
+    assert "503" in description["paths"]["/readyz"]["get"]["responses"]
+
+
+def test_keys_and_cursors_have_a_pattern(description: dict[str, Any]) -> None:
+    parameters = [
+        parameter
+        for operation in operations(description).values()
+        for parameter in operation.get("parameters", [])
+    ]
+    found = {
+        one["name"]: re.compile(one["schema"]["pattern"])
+        for one in parameters
+        if one["name"] in ("Idempotency-Key", "cursor")
+    }
+    assert found["Idempotency-Key"].search("k 1")
+    assert not any(found["Idempotency-Key"].search(key) for key in ("", " k", "x" * 256, "\t"))
+    assert found["cursor"].search(cursor_of("tenants", "acme"))
+    assert not found["cursor"].search("a b")
+
+
+def test_without_a_key_only_health_metrics_and_the_description_answer(door_sqlite: Door) -> None:
+    client = door_sqlite.with_key(None)
+    reference = (ROOT / "docs" / "reference" / "http.md").read_text()
+    for path in ("/healthz", "/readyz", "/metrics", "/openapi.json"):
+        assert client.get(path).status_code == 200
+        assert f"`{path}`" in reference
+    assert client.get("/v1/tenants").status_code == 401
+
+
+def test_a_method_that_a_path_does_not_take_is_answered_with_those_it_takes(
+    door_sqlite: Door, description: dict[str, Any]
+) -> None:
+    """All of them, also where each has a route of its own."""
+    for path, methods in description["paths"].items():
+        wrong = "PATCH" if "patch" not in methods else "PUT"
+        refused = door_sqlite.admin.request(wrong, path.replace("{", "").replace("}", ""))
+        if refused.status_code == 404:  # another path takes it, and has nothing there
+            continue
+        assert refused.status_code == 405, path
+        allowed = set(refused.headers["allow"].split(", "))
+        assert {method.upper() for method in methods} <= allowed, path
+        assert wrong not in allowed
 
 
 def test_every_body_has_an_example(description: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from tests.databases import Databases
 from tests.http.door import ADMIN_KEY, Door, opened, problem_of
-from watchkeeper.errors import CommitUnknown
+from watchkeeper.errors import Closed, CommitUnknown
 from watchkeeper.http.body import DEPTH_MAX, depth_of, read_json
 from watchkeeper.http.edge import SECURITY
 from watchkeeper.http.problems import Refused
@@ -241,6 +241,32 @@ def test_a_database_that_cannot_be_reached_is_not_ready(databases: Databases) ->
         db.close()
 
 
+def test_not_ready_is_described(door_sqlite: Door) -> None:
+    described = door_sqlite.with_key(None).get("/openapi.json").json()
+    refused = described["paths"]["/readyz"]["get"]["responses"]["503"]["content"]
+    assert set(refused) == {"application/problem+json"}
+    name = refused["application/problem+json"]["schema"]["$ref"].rpartition("/")[2]
+    assert name in described["components"]["schemas"]
+
+
+def test_many_that_ask_at_once_share_one_look_at_the_database(door_sqlite: Door) -> None:
+    looks: list[int] = []
+
+    async def look() -> bool:
+        looks.append(1)
+        await asyncio.sleep(0)
+        return True
+
+    async def deed() -> None:
+        shared = door_sqlite.server.readiness
+        assert await asyncio.gather(*(shared.share(look) for _ in range(100))) == [True] * 100
+        assert len(looks) == 1
+        assert await shared.share(look)
+        assert len(looks) == 2
+
+    asyncio.run(deed())
+
+
 @pytest.mark.req("O-14")
 def test_readiness_fails_first_when_stopping(door_sqlite: Door) -> None:
     door_sqlite.server.stopping.set()
@@ -304,24 +330,31 @@ def test_metrics_move_to_a_port_of_their_own(databases: Databases) -> None:
 
 @pytest.mark.req("O-12")
 @pytest.mark.parametrize(
-    ("error", "status"),
+    ("error", "status", "code"),
     [
-        (sqlite3.OperationalError("database is locked"), 503),
-        (sqlite3.OperationalError("database or disk is full"), 503),
-        (sqlite3.OperationalError("no such table: x"), 500),
-        (psycopg.OperationalError("the connection is lost"), 503),
-        (psycopg.errors.QueryCanceled("statement timeout"), 503),
-        (psycopg.errors.LockNotAvailable("lock timeout"), 503),
-        (psycopg.errors.TooManyConnections("53300"), 503),
-        (psycopg.errors.UndefinedTable("a bug"), 500),
-        (psycopg.errors.InvalidTextRepresentation("a bug"), 500),
-        (PoolTimeout("no connection is free"), 503),
-        (ValueError("a bug"), 500),
+        (sqlite3.OperationalError("database is locked"), 503, "busy"),
+        (sqlite3.OperationalError("database or disk is full"), 503, "unavailable"),
+        (sqlite3.OperationalError("no such table: x"), 500, "internal"),
+        (psycopg.OperationalError("the server went away"), 503, "unavailable"),
+        (psycopg.errors.QueryCanceled("statement timeout"), 504, "timed_out"),
+        (psycopg.errors.LockNotAvailable("lock timeout"), 503, "busy"),
+        (psycopg.errors.InFailedSqlTransaction("25P02"), 503, "busy"),
+        (psycopg.errors.SerializationFailure("40001"), 503, "busy"),
+        (psycopg.errors.TooManyConnections("53300"), 503, "unavailable"),
+        (psycopg.errors.UndefinedTable("a bug"), 500, "internal"),
+        (psycopg.errors.InvalidTextRepresentation("a bug"), 500, "internal"),
+        (PoolTimeout("no connection is free"), 503, "busy"),
+        (Closed(), 503, "closed"),
+        (ValueError("a bug"), 500, "internal"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else str(value),
 )
 def test_an_outage_is_told_from_a_bug(
-    door_sqlite: Door, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int
+    door_sqlite: Door,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    status: int,
+    code: str,
 ) -> None:
     client = door_sqlite.client(door_sqlite.tenant(), "viewer")
 
@@ -330,6 +363,6 @@ def test_an_outage_is_told_from_a_bug(
 
     monkeypatch.setattr("watchkeeper.http.accounts.list_accounts", broken)
     response = client.get("/v1/accounts")
-    problem_of(response, status, "unavailable" if status == 503 else "internal")
+    problem_of(response, status, code)
     assert ("retry-after" in response.headers) == (status == 503)
-    assert str(error) not in response.text
+    assert str(error) not in response.text or isinstance(error, Closed)

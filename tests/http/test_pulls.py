@@ -286,7 +286,7 @@ def test_units_and_decisions_are_counted_without_the_tenant(door: Door, client: 
 @pytest.mark.req("P-13")
 def test_names_of_connectors_are_counted_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(telemetry, "_connectors", set())
-    monkeypatch.setattr(telemetry, "CONNECTORS_MAX", 2)
+    monkeypatch.setattr(telemetry, "NAMES_MAX", 2)
     names = ["a", "b", "c", "a", "d"]
     assert [telemetry.connector_label(name) for name in names] == ["a", "b", "other", "a", "other"]
 

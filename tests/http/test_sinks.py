@@ -11,6 +11,7 @@ from tests.senders import Post
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.turns import USAGE_SNAPSHOT
 from watchkeeper.handlers.secrets import make_secret
+from watchkeeper.store.keyring import Keyring, new_key, parse_keys
 
 SHOWN = {
     "name",
@@ -33,7 +34,7 @@ def test_a_secret_is_shown_once(door: Door) -> None:
     first = client.put("/v1/sinks/orders", json=SINK)
     assert first.status_code == 200
     made = first.json()
-    assert set(made) == SHOWN | {"secret"}
+    assert set(made) == SHOWN | {"secret", "warning"}
     assert made["secret"].startswith("whsec_")
     assert made["tenant_id"] == "acme"
     again = client.put("/v1/sinks/orders", json={**SINK, "url": "https://example.com/other"})
@@ -50,6 +51,23 @@ def test_a_secret_is_shown_once(door: Door) -> None:
     for text in [answer.text for answer in later]:
         assert made["secret"] not in text
         assert given not in text
+
+
+@pytest.mark.req("S-18", "O-22")
+def test_a_sink_whose_key_is_missing_is_left_as_it_is(door: Door) -> None:
+    client = door.client(door.tenant())
+    door.db.keyring = parse_keys(new_key())
+    [key_id] = door.db.keyring.key_ids
+    client.put("/v1/sinks/orders", json=SINK)
+    before = client.get("/v1/sinks/orders").json()
+    door.db.keyring = Keyring()
+    changed = {**SINK, "url": "https://example.com/other"}
+    refused = problem_of(client.put("/v1/sinks/orders", json=changed), 409, "conflict")
+    assert key_id in refused["detail"]
+    given = {**changed, "secret": make_secret()}
+    plain = problem_of(client.put("/v1/sinks/orders", json=given), 409, "conflict")
+    assert "WATCHKEEPER_SECRETS_KEY is not set" in plain["detail"]
+    assert client.get("/v1/sinks/orders").json() == before
 
 
 @pytest.mark.req("S-18")
@@ -153,6 +171,8 @@ def test_a_second_sink_of_a_topic_is_a_conflict_that_names_the_first(door: Door)
     [
         ({"topic": "decision.retry"}, "topic"),
         ({"topic": "schedule.due"}, "topic"),
+        ({"topic": "heat.sweep"}, "topic"),
+        ({"topic": "decision.defered"}, "topic"),
         ({"topic": "a b"}, "topic"),
         ({"topic": ""}, "topic"),
         ({"namespace": "a/b"}, "namespace"),
@@ -175,6 +195,28 @@ def test_what_cannot_be_is_refused_at_its_place(
     assert door_sqlite.rows("sinks") == []
     problem_of(client.put("/v1/sinks/a.b", json=SINK), 422, "invalid")
     problem_of(client.put(f"/v1/sinks/{'x' * 65}", json=SINK), 422, "invalid")
+
+
+@pytest.mark.req("S-18")
+def test_a_mistyped_topic_is_answered_with_the_nearest(door_sqlite: Door) -> None:
+    client = door_sqlite.client(door_sqlite.tenant())
+    own = client.put("/v1/sinks/own", json=SINK)
+    near = client.put("/v1/sinks/near", json={**SINK, "topic": "usage_snapsot"})
+    assert (own.json()["warning"], near.status_code) == (None, 200)
+    assert "did you mean usage_snapshot?" in near.json()["warning"]
+    refused = client.put("/v1/sinks/x", json={**SINK, "topic": "decision.defered"})
+    assert "did you mean decision.deferred?" in refused.text
+
+
+@pytest.mark.req("O-22")
+@pytest.mark.parametrize("url", ["http://10.0.0.1/", "https://10.0.0.1/", "https://localhost/"])
+def test_the_refusal_of_a_near_receiver_names_the_setting(door_sqlite: Door, url: str) -> None:
+    refused = door_sqlite.admin.put("/v1/sinks/x", json={**SINK, "url": url})
+    problem_of(refused, 422, "invalid")
+    assert "WATCHKEEPER_WEBHOOKS_PRIVATE" in refused.text
+    closed = door_sqlite.admin.put("/v1/sinks/x", json={**SINK, "url": "https://169.254.169.254/"})
+    problem_of(closed, 422, "invalid")
+    assert "WATCHKEEPER_WEBHOOKS_PRIVATE" not in closed.text
 
 
 @pytest.mark.req("O-22")

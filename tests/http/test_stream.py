@@ -403,7 +403,7 @@ def test_who_goes_away_is_forgotten_and_so_is_what_was_kept(door: Door) -> None:
 
 
 def test_there_are_so_many_and_no_more(databases: Databases) -> None:
-    flags = {"followers_max": 2, "requests_max": 1}
+    flags = {"followers_max": 4, "requests_max": 1}
     with databases.opened("sqlite") as (db, clock), opened(db, clock, **flags) as door:
         door.tenant()
 
@@ -413,6 +413,7 @@ def test_there_are_so_many_and_no_more(databases: Databases) -> None:
                 await third.start()
                 assert third.status == 429
                 await third.leave()
+                assert door.server.feed.followers == 2
                 answer = await asyncio.to_thread(door.admin.get, "/v1/tenants")
                 assert answer.status_code == 200, "followers do not count as requests"
 

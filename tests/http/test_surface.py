@@ -72,6 +72,7 @@ def test_tenants_are_made_listed_and_changed(door: Door) -> None:
     problem_of(door.admin.post("/v1/tenants", json={"tenant_id": "acme"}), 409, "conflict")
     none = door.admin.post("/v1/tenants", json={"tenant_id": "bare", "installed_at": None})
     assert none.json()["installed_at"] is None
+    assert door.admin.put("/v1/policy", json={"tiers": {"gold": {}}}).json()["warnings"] == []
     changed = door.admin.patch("/v1/tenants/acme", json={"tier": "gold", "name": None})
     assert changed.json() | {"created_at": ""} == {
         "tenant_id": "acme",
@@ -89,15 +90,36 @@ def test_tenants_are_made_listed_and_changed(door: Door) -> None:
     problem_of(door.admin.patch("/v1/tenants/nobody", json={}), 404, "not_found")
 
 
+@pytest.mark.req("U-11", "D-09")
+def test_a_tier_that_the_policy_does_not_have_is_refused(door: Door) -> None:
+    tiers = {"tiers": {"free": {"run_budget_per_day": 1}, "pro": {}}}
+    assert door.admin.put("/v1/policy", json=tiers).status_code == 200
+    made = {"tenant_id": "acme", "tier": "free"}
+    assert door.admin.post("/v1/tenants", json=made).status_code == 201
+    there_are = "the policy has no tier fre: its tiers are free, pro"
+    for answer in (
+        door.admin.patch("/v1/tenants/acme", json={"tier": "fre"}),
+        door.admin.post("/v1/tenants", json={"tenant_id": "bolt", "tier": "fre"}),
+    ):
+        told = problem_of(answer, 422, "invalid")
+        assert told["errors"] == [{"place": "tier", "message": there_are}]
+    problem_of(door.admin.get("/v1/tenants/bolt"), 404, "not_found")
+    dropped = door.admin.put("/v1/policy", json={"tiers": {"pro": {}}})
+    told = problem_of(dropped, 409, "conflict")
+    assert "drops the tier free, which 1 tenant has" in told["detail"]
+
+
 @pytest.mark.req("U-11", "T-20")
 def test_a_policy_is_put_in_force_and_read_again(door: Door) -> None:
     toml = {"content-type": "application/toml"}
     text = "run_budget_per_day = 5 # few\n\n[tenants.beta]\nrun_budget_per_day = 7\n"
     applied = door.admin.put("/v1/policy?reason=thrift", content=text, headers=toml)
     assert applied.status_code == 200
-    assert applied.json()["version"] == 1
+    told = applied.json()
+    assert told["version"] == 1
+    assert told.pop("warnings") == ["tenants.beta: there is no tenant of this name"]
     read = door.admin.get("/v1/policy").json()
-    assert read == {**applied.json(), "document": text}
+    assert read == {**told, "document": text}
     assert door.admin.get("/v1/policy/1").json() == read
     assert door.admin.get("/v1/policy/0").json()["version"] == 0
     problem_of(door.admin.get("/v1/policy/2"), 404)
@@ -372,3 +394,8 @@ def test_the_outcome_of_a_run_is_reported_once(door: Door) -> None:
     assert client.post(path, json={"succeeded": True}).status_code == 200
     assert len(door.rows("ledger")) == entries
     problem_of(client.post(path, json={"succeeded": False}), 409)
+
+
+def test_what_is_not_there_is_called_not_found(door_sqlite: Door) -> None:
+    unknown = door_sqlite.admin.get("/v1/schedules/nothing?tenant_id=nobody")
+    assert problem_of(unknown, 404, "not_found")["title"] == "Not found"

@@ -57,7 +57,8 @@ def play(databases: Databases, engine: EngineName, history: list) -> None:
                 sweep_now(db)
                 lookout.pass_on(SWEEP)
             else:
-                db.close()  # the next step opens it anew
+                db.writer.dispose()  # the next step opens it anew
+                db.reader.dispose()
             found = lookout.heat("ann")
             assert (found is None) == (model is None)
             if found is not None and model is not None:

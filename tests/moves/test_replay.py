@@ -55,6 +55,7 @@ WEIRD = ["ann", "bob", "Ünï", "a'b", 'x"y', "tab_\\t", "🦉"]
 def live(player: Player, dice: Random, steps: int) -> None:
     """A few days of everything: bursts, repeats, switches, policies, tiers, late retries."""
     player.fire(event())
+    player.policy(POLICY.format(budget=1000, debounce=60, fast=10))
     for step in range(steps):
         player.clock.advance(dice.choice([0, 0, 0.3, 1, 30, 61, 299.5, 300, 300, 900]))
         match dice.randrange(16):

@@ -16,7 +16,8 @@ from watchkeeper.actions.run_decisions import end_runs, start_runs
 from watchkeeper.core.quota import Asked
 from watchkeeper.core.turns import Ending, TurnState, Usage
 from watchkeeper.errors import Conflict
-from watchkeeper.handlers.registry import DELIVERED, Ended, result_of
+from watchkeeper.handlers.attempts import result_of
+from watchkeeper.handlers.registry import DELIVERED, Ended
 from watchkeeper.ids import new_id
 
 

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tests.sim.places import ACTIONS, CONNECTOR
+from tests.sim.places import ACTIONS, CONNECTOR, COOLDOWN_SECONDS, KIND
 from tests.sim.world import World
 from watchkeeper import App
 from watchkeeper.actions import claim_messages
 from watchkeeper.actions.keep_desk import redrive_messages
 from watchkeeper.actions.set_connector import register_connector
 from watchkeeper.core.ids import TenantId
+from watchkeeper.core.time import DAY, SECOND
 from watchkeeper.errors import LeaseLost
 from watchkeeper.store import outbox
 from watchkeeper.store.connectors import Connector
@@ -19,7 +20,11 @@ from watchkeeper.store.outbox_desk import Filter
 Wants = list[tuple[Any, ...]]
 
 SIGNAL = "SIGNAL_ARRIVED"
-KIND = "RENEWAL_DEFENSE"
+LEADS = (1.5, 1.5, 1.0, 0.5, 0.0)
+"""Seconds before a cooldown ends. The gate goes by whole seconds, so one of them is the last."""
+
+OFFSETS = (-0.3, 0.0, 0.2, 0.9)
+"""Seconds after midnight."""
 
 
 def _pause(world: World, _app: App, seconds: float) -> None:
@@ -29,6 +34,26 @@ def _pause(world: World, _app: App, seconds: float) -> None:
 def _trigger(world: World, app: App, tenant: str, account: str, key: str) -> None:
     found = app.trigger(tenant, account, SIGNAL, idempotency_key=key)
     world.seen.verdicts.append((f"{tenant}/{key}", found))
+
+
+def _edge(world: World, app: App, tenant: str, account: str, key: str, lead: float) -> None:
+    """A trigger so many seconds before the account's cooldown ends, or right then."""
+    rows = world.site.ask(
+        "select max(at) from ledger where result = 'ALLOW'"
+        f" and tenant_id = '{tenant}' and subject = '{account}'"
+    )
+    ends_at = (rows[0][0] or 0) + COOLDOWN_SECONDS * SECOND
+    wait = (ends_at - world.baton.now) / SECOND - lead
+    if wait > 0:
+        world.seen.counts["edge of a cooldown"] += 1
+        world.baton.sleep(wait, "edge")
+    _trigger(world, app, tenant, account, key)
+
+
+def _midnight(world: World, _app: App, offset: float) -> None:
+    """Until so many seconds after the next midnight, or before it."""
+    left = (DAY - world.baton.now % DAY) / SECOND + offset
+    world.baton.sleep(max(left, 0.001), "midnight")
 
 
 def _signal(world: World, app: App, tenant: str, account: str, key: str) -> None:
@@ -153,6 +178,8 @@ def _unschedule(_world: World, app: App, tenant: str) -> None:
 DEEDS: dict[str, Callable[..., None]] = {
     "pause": _pause,
     "trigger": _trigger,
+    "edge": _edge,
+    "midnight": _midnight,
     "signal": _signal,
     "posture": _posture,
     "kill": _kill,
@@ -194,6 +221,11 @@ def _events(world: World) -> Iterator[tuple[str, Wants]]:
         chosen = draw.sample(keys, len(keys))
         deed = draw.choice(("trigger", "signal"))
         yield name, _spaced(world, [(deed, "acme", account[k], k) for k in chosen], 2, 70, 1200)
+    if draw.random() < 0.7:
+        edges: Wants = [("pause", draw.choice((1, 8)))]
+        for number in range(4):
+            edges.append(("edge", "acme", draw.choice("aab"), f"e{number}", draw.choice(LEADS)))
+        yield "edger", edges
     if draw.random() < 0.4:
         on, off = ("kill", "tenant", None, True), ("kill", "tenant", None, False)
         yield "switcher", [("pause", draw.choice((1, 30))), on, ("pause", 20), off]
@@ -213,6 +245,12 @@ def _turns(world: World) -> Iterator[tuple[str, Wants]]:
                 outcome = draw.choice(("completed", "failed", "cancelled"))
                 wants.append(("finalize", "acme", turn, outcome, draw.choice((0, 20, 90))))
         yield name, _spaced(world, wants, 1, 110, 130)
+    night: Wants = []
+    for turn in ("n1", "n2"):
+        night += [("midnight", draw.choice(OFFSETS)), ("reserve", "acme", turn, "standard")]
+        night.append(("finalize", "acme", turn, draw.choice(("completed", "failed")), 20))
+    if draw.random() < 0.5:
+        yield "owl", night
 
 
 def _pulls(world: World) -> Iterator[tuple[str, Wants]]:

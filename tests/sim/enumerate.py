@@ -85,7 +85,7 @@ class Deaths:
     def at_statement(self, _baton: Baton) -> None:
         return None
 
-    def of_handler(self, _baton: Baton) -> str:
+    def of_handler(self, _baton: Baton, _kind: str) -> str:
         return "well"
 
 

@@ -1,10 +1,15 @@
 """What goes wrong: drawn from the seed, each with a mixture of its own, until it has to stop."""
 
+import sqlite3
 from collections import Counter
+from collections.abc import Callable
 from random import Random
+from typing import NoReturn
 
+from tests.hostile import ANSWERS, RAISED, RETURNED, Behaviour
 from tests.sim.baton import Baton, Strand
 from watchkeeper.core.time import Instant, seconds
+from watchkeeper.errors import CommitUnknown, LeaseLost, Unavailable
 
 PAUSES = (3, 40, 70, 400)
 """Seconds: shorter than every lease, longer than some, longer than all."""
@@ -18,6 +23,42 @@ HANDLERS = (
     "dies",
     "dies after",
 )
+
+BAD_ANSWER = "answers badly"
+RAISING = (*HANDLERS[:2], BAD_ANSWER)
+HOSTILE = {"run": "decision", "pull": "connector", "action": "action"}
+"""Handlers that are called once at most, by the names that `tests/hostile.py` has for them.
+
+They may do whatever stands there. A Reject or a Retry of the others would end or put off what the
+oracles wait for.
+"""
+
+UNHEARD = ("returns an object that dies badly",)
+"""Behaviours that the interpreter is told of, and not the product."""
+
+BAD_ANSWERS: dict[str, dict[str, Behaviour]] = {
+    kind: {
+        name: behave
+        for name, behave in {**RETURNED, **ANSWERS[hostile]}.items()
+        if name not in UNHEARD
+    }
+    for kind, hostile in HOSTILE.items()
+}
+
+ERRORS: tuple[Callable[[], Exception], ...] = (
+    lambda: RuntimeError("it did not work"),
+    lambda: TimeoutError("no answer in time"),
+    lambda: ValueError("a \x00 that no database takes, \ud800 that no encoding takes"),
+    lambda: KeyError("x" * 100_000),
+    lambda: ExceptionGroup("both", [ValueError("this"), OSError(28, "that")]),
+    lambda: AssertionError(),
+    lambda: StopIteration("nothing left"),
+    lambda: sqlite3.OperationalError("database is locked"),
+    lambda: Unavailable("as if the product had said so"),
+    lambda: CommitUnknown("as if the product had said so"),
+    lambda: LeaseLost("as if the product had said so"),
+)
+"""What a handler may raise, some of it what the product itself raises for another reason."""
 
 STEPS_FORWARD = (61, 3_600, 26 * 3_600)
 STEPS_BACK = (-0.5, -5)
@@ -38,7 +79,7 @@ class Faults:
         self.clock = some(0.0005, 0.002)
         self.commit = some(0.01, 0.04)
         self.statement = some(0.001, 0.003)
-        self.handler = some(0.2, 0.5)
+        self.handler = some(0.2, 0.5, 0.9)
         self.reached: Counter[str] = Counter()
         self.is_on = True
 
@@ -102,11 +143,34 @@ class Faults:
             return "busy"
         return self.rng.choice(("deadlock", "connection lost"))
 
-    def of_handler(self, baton: Baton) -> str:
-        """How a handler, or a receiver outside, behaves this time."""
+    def of_handler(self, baton: Baton, kind: str) -> str:
+        """How a handler, or a receiver outside, behaves this time.
+
+        Handlers of runs, pulls and actions go on raising when the other faults are over.
+        """
+        if not self.is_on and kind in HOSTILE and self.rng.random() < self.handler / 2:
+            return self.rng.choice(RAISING)
         if not self._may(baton, self.handler):
             return "well"
-        return self.rng.choice(HANDLERS)
+        return self.rng.choice((*HANDLERS, BAD_ANSWER) if kind in HOSTILE else HANDLERS)
+
+    def fail(self, baton: Baton, kind: str) -> NoReturn:
+        """Raise whatever a handler of this kind may raise."""
+        if kind in HOSTILE and self.rng.random() < 0.5:
+            self._drawn(baton, kind, RAISED)()
+        made = self.rng.choice(ERRORS)()
+        self.reached[f"raised {type(made).__name__}"] += 1
+        raise made
+
+    def bad_answer(self, baton: Baton, kind: str) -> Behaviour:
+        """Returns what makes the answer; each call of it makes new objects."""
+        return self._drawn(baton, kind, BAD_ANSWERS[kind])
+
+    def _drawn(self, baton: Baton, kind: str, table: dict[str, Behaviour]) -> Behaviour:
+        name = self.rng.choice(list(table))
+        self.reached[f"hostile {kind}: {name}"] += 1
+        baton.note(f"{kind} {name}")
+        return table[name]
 
     def _may(self, baton: Baton, rate: float) -> bool:
         strand = baton.current

@@ -20,11 +20,12 @@ from watchkeeper import App, ids
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.time import Instant
 
-POLICY = """
+COOLDOWN_SECONDS = 60
+POLICY = f"""
 run_budget_per_day = 8
 [triggers.SIGNAL_ARRIVED]
 debounce_seconds = 5
-cooldown_seconds = 60
+cooldown_seconds = {COOLDOWN_SECONDS}
 max_per_account_per_hour = 3
 [triggers.TIME_RITUAL_DAILY_BRIEF]
 debounce_seconds = 300
@@ -50,6 +51,7 @@ backoff_max_seconds = 60
 TENANTS = ("acme", "beta")
 ACTIONS = ("REQUEST_RENEWAL_MEETING", "PREP_RENEWAL_BRIEF", "ESCALATE_SUPPORT_RISK")
 CONNECTOR = "crm"
+KIND = "RENEWAL_DEFENSE"
 UNITS_PER_DAY = 4
 
 _LOG = "insert into sim_leases (message_id, token, process, what, at, until_at) values"

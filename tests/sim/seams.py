@@ -17,6 +17,7 @@ from sqlalchemy import Engine, QueuePool, event
 from tests.sim.baton import Baton, Killed, Process
 from tests.sim.faults import Faults
 from watchkeeper.core.time import Instant
+from watchkeeper.store.backoff import pause_max
 from watchkeeper.store.database import Database
 from watchkeeper.store.sqlite import is_busy
 
@@ -51,6 +52,7 @@ class Seam:
 
     def watch(self, db: Database) -> None:
         """Every connection that this database opens from now on goes through here."""
+        db.pause = lambda attempt: self.baton.sleep(pause_max(attempt), "again")
         for engine in {db.writer, db.reader}:
             self._watch(engine)
 

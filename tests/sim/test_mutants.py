@@ -6,7 +6,20 @@ from tests.sim.mutants import MUTANTS, ROOT, Mutant, noticed_at
 
 pytestmark = pytest.mark.req("T-32")
 
-QUICK = ("every claim has the same token",)
+RULES = (
+    "a cooldown ends a second early",
+    "a turn that is charged nothing keeps its reserve",
+    "one attempt more than max_retries_per_step",
+    "the first second of a day belongs to the day before",
+    "a run that failed leaves no entry",
+)
+"""Rules that no fault has to help to break: the models and the audit must know them."""
+
+QUICK = (
+    "every claim has the same token",
+    *RULES,
+    pytest.param("ack by key without token", marks=pytest.mark.postgresql),
+)
 
 
 def test_there_are_enough_of_them() -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.sim.faults import HOSTILE
 from tests.sim.mutants import SHORT
 from tests.sim.oracles import audit
 from tests.sim.places import Ground
@@ -40,6 +41,16 @@ REACHED = (
     "turn ended by caller",
     "schedule fired",
     "file busy",
+    "attempts used up",
+    "edge of a cooldown",
+    "reserve in the first second of a day",
+    "raised CommitUnknown",
+    "handler answers badly",
+    "hostile run",
+    "hostile pull",
+    "hostile action",
+    "verdict compared",
+    "reserve compared",
 )
 
 
@@ -52,6 +63,8 @@ def test_seeds_come_to_rest_and_reach_what_matters(ground: Ground) -> None:
     assert {one.seed: one.broken for one in results if one.broken} == {}
     counts = total(results)
     counts["schedule fired"] = counts["ledger schedule.fired"]
+    for kind in HOSTILE:
+        counts[f"hostile {kind}"] = sum(name.startswith(f"hostile {kind}:") for name in counts)
     assert [what for what in REACHED if not counts[what]] == []
 
 

@@ -93,6 +93,7 @@ class World:
         self.faults = Faults(Random(f"{seed}/faults"), self.engine)
         self.baton = Baton(seed, Walk(Random(f"{seed}/walk")), self.faults)
         self.journal = self.rng.choice(("wal", "rollback"))
+        self.refusals = self.rng.choice((0.2, 0.2, 0.75))  # how often an action comes to nothing
         self.seen = Seen()
         self.seams: list[Seam] = []
         self.scripts: dict[str, Script] = {}
@@ -162,6 +163,8 @@ class World:
         self._apps.append(app)
         app.db.on_news.append(self._news)
         app.db.sinks = SinkBook(self.baton.monotonic)
+        app.db.policies.clock = self.baton.monotonic
+        app.carrier.recall.clock = self.baton.monotonic
         self._connect(app)
         self._bring(app)
         return app

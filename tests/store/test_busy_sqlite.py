@@ -11,9 +11,9 @@ import pytest
 
 from tests.databases import Databases, Place
 from tests.messages import letter, live
+from watchkeeper.errors import Busy
 from watchkeeper.store import sqlite
 from watchkeeper.store.database import SQLITE_TRIES_MAX, Database, open_database
-from watchkeeper.store.outage import is_outage
 from watchkeeper.store.outbox import enqueue
 
 Hold = Callable[[str], sqlite3.Connection]
@@ -87,9 +87,9 @@ def test_a_file_that_stays_taken_is_an_outage(
 ) -> None:
     rival = hold(how)
     tries: list[int] = []
-    with pytest.raises(sqlite3.OperationalError) as failed:
+    with pytest.raises(Busy) as failed:
         impatient.retrying(lambda: tries.append(1) or deed(impatient))
-    assert is_outage(failed.value)
+    assert isinstance(failed.value.__cause__, sqlite3.OperationalError)
     assert len(tries) == SQLITE_TRIES_MAX
     rival.execute("rollback")
     assert live(place) == {}

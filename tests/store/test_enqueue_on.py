@@ -11,7 +11,7 @@ from psycopg.rows import dict_row
 from sqlalchemy import create_engine, text
 from sqlalchemy.orm import Session
 
-from tests.databases import Place
+from tests.databases import Databases, Place
 from tests.messages import claim, ids, letter, live
 from tests.postgres import Server
 from watchkeeper.errors import Forbidden, Invalid
@@ -189,3 +189,32 @@ def test_a_connection_that_python_lets_commit_by_itself_is_refused() -> None:
 def test_what_is_no_connection_is_refused() -> None:
     with pytest.raises(Invalid, match="str is not supported"):
         enqueue_on("postgresql://somewhere", [letter()])
+
+
+@pytest.mark.req("U-03")
+def test_an_async_session_is_told_how_to_do_it() -> None:
+    from sqlalchemy.ext.asyncio import AsyncSession
+
+    with pytest.raises(Invalid, match=r"await session.run_sync\(lambda s: app.enqueue\(s"):
+        enqueue_on(AsyncSession(), [])
+
+
+@pytest.fixture(params=["driver", "connection", "session"])
+def elsewhere(request: pytest.FixtureRequest, engine: str, databases: Databases) -> Iterator[Any]:
+    """A connection to a database that Watchkeeper has no tables in."""
+    name = ":memory:" if engine == "sqlite" else databases.server.admin_url()
+    if request.param == "driver":
+        raw = sqlite3.connect(name) if engine == "sqlite" else psycopg.connect(name)
+        with closing(raw):
+            yield raw
+        return
+    sqlite, server = "sqlite://", name.replace("postgresql://", "postgresql+psycopg://")
+    made = create_engine(sqlite if engine == "sqlite" else server)
+    with made.connect() if request.param == "connection" else Session(made) as opened:
+        yield opened
+    made.dispose()
+
+
+def test_a_connection_to_another_database_is_named_as_that(elsewhere: Any) -> None:
+    with pytest.raises(Invalid, match="a database without Watchkeeper's tables"):
+        enqueue_on(elsewhere, [letter()])

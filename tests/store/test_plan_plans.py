@@ -45,7 +45,7 @@ def test_a_plan_is_found_by_its_key_in_a_table_that_was_empty_a_moment_ago(place
         one.cycle()
         one.act()
         if number % PLANS == PLANS - 1:
-            one.close()  # a connection reports what it did when it ends
+            one.app.db.writer.dispose()  # a connection reports what it did when it ends
             seen.append(read(place))
     one.close()
     first, second, third = (found for found, _ in seen)
@@ -91,8 +91,8 @@ def test_statements_of_the_hot_path_read_what_they_ask_for(place: Place) -> None
     tenant = TenantId("acme")
     with one.db.begin(tenant) as tx:
         tenants.lock(tx)
-        assert len(plans.due(tx, is_new=True, limit=10)) == 0
-        assert len(plans.due(tx, is_new=False, limit=10)) == 0
+        assert len(plans.due(tx, tx.now, is_new=True, limit=10)) == 0
+        assert len(plans.due(tx, tx.now, is_new=False, limit=10)) == 0
         assert plans.next_due(tx) is not None
         found = plans.load(tx, [plan_id])
         [loaded] = found.values()
@@ -107,7 +107,7 @@ def test_statements_of_the_hot_path_read_what_they_ask_for(place: Place) -> None
         plans.wake(tx, [("ann", loaded.plan.plan_type)])
     with one.db.batch(tenant) as tx:
         tenants.lock(tx)
-        assert plans.load_due(tx, 10) == ([], [])
+        assert plans.load_due(tx, tx.now, 10) == ([], [])
         assert plans.read_next_due(plans.send_next_due(tx, [plan_id])) is not None
         plans.active_of(tx, [("ann", loaded.plan.plan_type)])
         assert plan_ends.read(tx, plan_ends.send(tx, [], [plan_id])).plans.keys() == {plan_id}

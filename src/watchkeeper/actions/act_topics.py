@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -20,6 +19,8 @@ from watchkeeper.actions.run_actions import (
 from watchkeeper.actions.run_cycle import cycle_again, end_cycles
 from watchkeeper.core.envelope import PLAN_CHANGED
 from watchkeeper.core.ids import TenantId
+from watchkeeper.handlers.attempts import in_thread
+from watchkeeper.handlers.plain import plain_outcome
 from watchkeeper.handlers.registry import Registry, is_async
 from watchkeeper.moves.plan_desk import ACTION_REQUESTED, CYCLE
 from watchkeeper.store.sinks import in_force
@@ -61,13 +62,13 @@ def register_actions(registry: Registry, carrier: Plans, handlers: Handlers) -> 
         handler = handlers[action.action_type]
         with handling(ACTION_REQUESTED, None, action.correlation_id):
             if is_async(handler):
-                return await handler(action)
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(threads, handler, action)
+                return plain_outcome(await handler(action))
+            return await in_thread(threads, lambda action: plain_outcome(handler(action)), action)
 
     registry.handle(
         ACTION_REQUESTED,
         call,
+        kind="action",
         prepare=lambda db, messages: start_actions(db, messages, handlers.keys()),
         finish=lambda _db, ended: end_actions(carrier, registry, ended),
         carry_on=lambda _db, ended, follow: end_actions(carrier, registry, ended, follow),

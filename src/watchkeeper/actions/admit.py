@@ -9,16 +9,21 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TypeVar
 
+from watchkeeper.actions.answer_once import AlreadyDone, Once, take
 from watchkeeper.actions.combine import Combiner
 from watchkeeper.actions.create_tenant import create_tenant
 from watchkeeper.core.ids import TenantId
 from watchkeeper.errors import CommitUnknown, NotFound, Unavailable
-from watchkeeper.moves.admission import Asked, Decided, PolicyMoved, admit
+from watchkeeper.moves.admission import Asked, Decided, PolicyMoved, admit, decided_from
+from watchkeeper.store import ledger
 from watchkeeper.store.database import Database
 from watchkeeper.store.transaction import Tx
 
 TRIES_MAX = 8
+
+T = TypeVar("T")
 
 
 class Admission:
@@ -36,14 +41,46 @@ class Admission:
         )
         self.observers: list[Callable[[Sequence[Decided]], None]] = []
 
-    def admit(self, tenant_id: TenantId, asked: Sequence[Asked]) -> list[Decided]:
-        """Answers that are committed. Callers who wait together share a transaction."""
-        return self._combiner.submit(tenant_id, asked) if asked else []
+    def admit(
+        self, tenant_id: TenantId, asked: Sequence[Asked], once: Once | None = None
+    ) -> list[Decided]:
+        """Answers that are committed. Callers who wait together share a transaction.
+
+        A request with an Idempotency-Key has one of its own; its repeat gets the first verdicts.
+        """
+        if once is None or not asked:
+            return self._combiner.submit(tenant_id, asked) if asked else []
+
+        def prepare(tx: Tx) -> Sequence[Asked]:
+            take(tx, once, [one.decision_id for one in asked])
+            return asked
+
+        try:
+            return self.admit_with(tenant_id, prepare)
+        except AlreadyDone as done:
+            return self._decided(tenant_id, done.note)
+
+    def _decided(self, tenant_id: TenantId, decision_ids: Sequence[str]) -> list[Decided]:
+        with self.db.read(tenant_id) as tx:
+            found = ledger.by_ids(tx, decision_ids)
+        return [decided_from(found[one]) for one in decision_ids]
 
     def ensure_tenant(self, tenant_id: TenantId) -> None:
         """Make the tenant where first use may; elsewhere an unknown one is refused later."""
         if self.makes_tenants:
             create_tenant(self.db, tenant_id)
+
+    def with_tenant(self, tenant_id: TenantId, change: Callable[[], T]) -> T:
+        """Run a change, and once more with a new tenant where first use may make it.
+
+        The change itself looks for its tenant last of all: one that is refused makes none.
+        """
+        try:
+            return change()
+        except NotFound:
+            if not self.makes_tenants or not create_tenant(self.db, tenant_id):
+                raise
+        return change()
 
     def admit_alone(
         self, tenant_id: TenantId, asked: Sequence[Asked], *, seen_before: bool = False
@@ -73,6 +110,8 @@ class Admission:
                 return self.db.retrying(once)
             except PolicyMoved:
                 continue
+            except AlreadyDone:
+                raise
             except CommitUnknown as error:
                 seen_before, unknown = True, error
             except NotFound:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from watchkeeper.actions.tenant_tiers import hold_tier
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.ledger import Entry, Kind, Stage
 from watchkeeper.errors import NotFound
@@ -20,11 +21,17 @@ FIELDS = ("installed_at", "name", "tier")
 def change_tenant(
     db: Database, tenant_id: TenantId, changes: Mapping[str, str | int | None]
 ) -> TenantFacts:
-    """Write what is named, leave the rest. A change that changes nothing is not recorded."""
+    """Write what is named, leave the rest. A change that changes nothing is not recorded.
+
+    A tier that the policy does not have is refused.
+    """
     assert set(changes) <= set(FIELDS)
+    tier = changes.get("tier")
+    assert tier is None or isinstance(tier, str)
 
     def deed() -> TenantFacts:
         with db.begin(tenant_id) as tx:
+            hold_tier(db, tx, tier)
             tenant = tenants.lock(tx)
             old = tenant_facts.get(tx)
             if old is None:

@@ -7,6 +7,7 @@ import re
 import secrets
 from dataclasses import dataclass
 
+from watchkeeper.actions.answer_once import AlreadyDone, Once, change_once
 from watchkeeper.core.ids import SYSTEM, KeyId, TenantId
 from watchkeeper.core.ledger import Entry, Kind, Stage
 from watchkeeper.core.time import Instant
@@ -16,6 +17,7 @@ from watchkeeper.store import api_keys, ledger, tenants
 from watchkeeper.store.api_keys import ApiKey
 from watchkeeper.store.database import Database
 from watchkeeper.store.json import dumps
+from watchkeeper.store.transaction import Tx
 
 LIVE_KEYS_MAX = 1000
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -41,35 +43,52 @@ def create_api_key(
     *,
     expires_at: Instant | None = None,
     created_by: str,
+    once: Once | None = None,
 ) -> NewApiKey:
-    """Make a key for a tenant, or for all of them. From the commit on it is accepted."""
+    """Make a key for a tenant, or for all of them. From the commit on it is accepted.
+
+    A repeat of the same request raises AlreadyDone with the id of the key that was made.
+    """
     owner = SYSTEM if tenant_id is None else tenant_id
     key_id, secret = KeyId(_text(16)), _text(43)
 
-    def deed() -> NewApiKey:
-        with db.begin(owner) as tx:
-            if owner == SYSTEM:
-                tenants.create(tx, name=None, tier=None, installed_at=None)
-            tenant = tenants.lock(tx)
-            if api_keys.count_live(tx) >= LIVE_KEYS_MAX:
-                raise Conflict(f"there are {LIVE_KEYS_MAX} keys already: revoke some")
-            stored = ApiKey(
-                key_id, owner, role, hash_of(secret), expires_at, None, tx.now, created_by
-            )
-            api_keys.add(tx, stored)
-            data = {"created_by": created_by, "expires_at": expires_at, "role": role}
-            entry = Entry(
-                entry_id=new_id(),
-                at=tx.now,
-                stage=Stage.SYSTEM,
-                kind=Kind.API_KEY_CREATED,
-                subject=key_id,
-                data=dumps(data),
-            )
-            ledger.append_and_save(tx, tenant, [entry])
-            return NewApiKey(stored, f"wk_{key_id}_{secret}")
+    def deed(tx: Tx) -> ApiKey:
+        if owner == SYSTEM:
+            tenants.create(tx, name=None, tier=None, installed_at=None)
+        tenant = tenants.lock(tx)
+        if api_keys.count_live(tx) >= LIVE_KEYS_MAX:
+            raise Conflict(f"there are {LIVE_KEYS_MAX} keys already: revoke some")
+        stored = ApiKey(key_id, owner, role, hash_of(secret), expires_at, None, tx.now, created_by)
+        api_keys.add(tx, stored)
+        ledger.append_and_save(tx, tenant, [_created(tx, stored)])
+        return stored
 
-    return db.retrying(deed)
+    try:
+        stored = change_once(db, owner, deed, once, key_id)
+    except AlreadyDone as done:
+        if done.note != key_id:
+            raise
+        stored = stored_key(db, key_id)
+    return NewApiKey(stored, f"wk_{key_id}_{secret}")
+
+
+def stored_key(db: Database, key_id: str) -> ApiKey:
+    with db.read(SYSTEM) as tx:
+        stored = api_keys.find(tx, key_id)
+    assert stored is not None, "keys are revoked, never removed"
+    return stored
+
+
+def _created(tx: Tx, key: ApiKey) -> Entry:
+    data = {"created_by": key.created_by, "expires_at": key.expires_at, "role": key.role}
+    return Entry(
+        entry_id=new_id(),
+        at=tx.now,
+        stage=Stage.SYSTEM,
+        kind=Kind.API_KEY_CREATED,
+        subject=key.key_id,
+        data=dumps(data),
+    )
 
 
 def split_key(text: str) -> tuple[str, str] | None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from watchkeeper.actions.answer_once import Once, change_once
+from watchkeeper.actions.tenant_tiers import hold_tier
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.ledger import Entry, Kind, Stage
 from watchkeeper.core.time import Instant
+from watchkeeper.errors import Conflict
 from watchkeeper.ids import new_id
 from watchkeeper.moves import heat, reporting
 from watchkeeper.store import connectors, ledger, tenants
@@ -21,21 +24,29 @@ def create_tenant(
     tier: str | None = None,
     installed_at: Instant | None = None,
     installed_now: bool = True,
+    may_exist: bool = True,
+    once: Once | None = None,
 ) -> bool:
-    """Make the tenant unless it exists; says whether this call made it."""
+    """Make the tenant unless it exists; says whether this call made it.
 
-    def deed() -> bool:
-        with db.begin(tenant_id) as tx:
-            at = tx.now if installed_now and installed_at is None else installed_at
-            if not tenants.create(tx, name=name, tier=tier, installed_at=at):
-                return False
-            ledger.record(tx, [_created(tx, name, tier, at)])
-            if connectors.with_cadence(tx):
-                heat.start_sweeping(tx, tx.now)
-            reporting.plan(tx, db.policies.exact(tx), at, anew=True)
-            return True
+    A tier that the policy does not have is refused. Raises Conflict for a tenant that may not
+    exist, and does.
+    """
 
-    return db.retrying(deed)
+    def deed(tx: Tx) -> bool:
+        hold_tier(db, tx, tier)
+        at = tx.now if installed_now and installed_at is None else installed_at
+        if not tenants.create(tx, name=name, tier=tier, installed_at=at):
+            if not may_exist:
+                raise Conflict(f"there is a tenant {tenant_id} already", tenant_id=tenant_id)
+            return False
+        ledger.record(tx, [_created(tx, name, tier, at)])
+        if connectors.with_cadence(tx):
+            heat.start_sweeping(tx, tx.now)
+        reporting.plan(tx, db.policies.exact(tx), at, anew=True)
+        return True
+
+    return change_once(db, tenant_id, deed, once)
 
 
 def _created(tx: Tx, name: str | None, tier: str | None, installed_at: Instant | None) -> Entry:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
+from watchkeeper.actions.answer_once import Once
 from watchkeeper.actions.plans import Plans
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.plan_choices import Deed
@@ -23,6 +24,7 @@ class Order(NamedTuple):
     by: str
     reason: str | None = None
     step_id: str | None = None
+    once: Once | None = None
 
 
 Carry: TypeAlias = Callable[[Plans, Order], None]
@@ -42,33 +44,33 @@ class DeedRule(NamedTuple):
 
 
 def _approve(carrier: Plans, it: Order) -> None:
-    carrier.approve(it.tenant_id, it.id, it.reason, by=it.by)
+    carrier.approve(it.tenant_id, it.id, it.reason, by=it.by, once=it.once)
 
 
 def _pause(carrier: Plans, it: Order) -> None:
-    carrier.pause(it.tenant_id, it.id, it.reason, by=it.by)
+    carrier.pause(it.tenant_id, it.id, it.reason, by=it.by, once=it.once)
 
 
 def _resume(carrier: Plans, it: Order) -> None:
-    carrier.resume(it.tenant_id, it.id, it.reason, by=it.by)
+    carrier.resume(it.tenant_id, it.id, it.reason, by=it.by, once=it.once)
 
 
 def _abort(carrier: Plans, it: Order) -> None:
-    carrier.abort(it.tenant_id, it.id, it.reason, by=it.by)
+    carrier.abort(it.tenant_id, it.id, it.reason, by=it.by, once=it.once)
 
 
 def _skip(carrier: Plans, it: Order) -> None:
     if not it.step_id:
         raise Invalid.at("step_id", "is required")
-    carrier.skip(it.tenant_id, it.id, it.step_id, it.reason or "", by=it.by)
+    carrier.skip(it.tenant_id, it.id, it.step_id, it.reason or "", by=it.by, once=it.once)
 
 
 def _approve_intent(carrier: Plans, it: Order) -> None:
-    carrier.approve_intent(it.tenant_id, it.id, it.reason, by=it.by)
+    carrier.approve_intent(it.tenant_id, it.id, it.reason, by=it.by, once=it.once)
 
 
 def _reject_intent(carrier: Plans, it: Order) -> None:
-    carrier.reject_intent(it.tenant_id, it.id, it.reason, by=it.by)
+    carrier.reject_intent(it.tenant_id, it.id, it.reason, by=it.by, once=it.once)
 
 
 DEEDS: Mapping[Deed, DeedRule] = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from watchkeeper.actions.settle_attempts import settle_attempts
 from watchkeeper.core.delivery import AttemptResult, Delivered, Reject, Retry
 from watchkeeper.core.ids import SYSTEM, MessageId
 from watchkeeper.core.time import Instant
+from watchkeeper.handlers.attempts import result_of
 from watchkeeper.handlers.registry import (
     Ended,
     Follow,
@@ -24,11 +25,11 @@ from watchkeeper.handlers.registry import (
     Parked,
     Registry,
     Topic,
-    result_of,
 )
 from watchkeeper.store import outbox_claim, outbox_settle
 from watchkeeper.store.database import Database
 from watchkeeper.store.leases import Message, Queue
+from watchkeeper.telemetry import count_deliveries
 
 _log = logging.getLogger("watchkeeper.dispatch")
 
@@ -45,11 +46,11 @@ class Exchanged:
 
 
 def learn_rules(db: Database) -> None:
-    """Before the first claim: a process that was just started knows the shipped rules only.
+    """Before a claim: follow the delivery rules of the policy in force, read at most once a second.
 
-    By them it would try again what the policy in force lets be tried once.
+    By older ones a worker would try again what the policy lets be tried once.
     """
-    if not db.policies.has_looked:
+    if not db.policies.is_fresh():
         with db.read(SYSTEM) as tx:
             db.policies.current(tx)
 
@@ -73,7 +74,17 @@ def exchange(
     claimed = outbox_claim.read_claimed(asked, db.turns)
     due_at, now = outbox_claim.read_next_due(due)
     has_more = timers.rowcount == outbox_claim.TIMERS_MAX or _is_full(queues, claimed)
-    return Exchanged(outbox_settle.are_acked(acks), claimed, has_more, due_at, now)
+    are_acked = outbox_settle.are_acked(acks)
+    count_messages(claimed, "claimed")
+    if are_acked:
+        count_messages(delivered, "delivered")
+    return Exchanged(are_acked, claimed, has_more, due_at, now)
+
+
+def count_messages(messages: Sequence[Message], outcome: str) -> None:
+    """Count messages of any topics that all came to this."""
+    if messages:
+        count_deliveries(Counter([(m.topic, outcome) for m in messages]))
 
 
 def _is_full(queues: Sequence[Queue], claimed: Sequence[Message]) -> bool:
@@ -131,7 +142,10 @@ def finish(
     counts: Counter[str] = Counter()
     for own, those in by_topic.items():
         held = _held(db, registry, own, those, None if own is None else follow(own))
-        counts += counted(those, held)
+        kinds = [_kind(one) if one.message.id in held else "fenced" for one in those]
+        counts.update(kinds)
+        topics = [one.message.topic for one in those]
+        count_deliveries(Counter(zip(topics, kinds, strict=True)))
     return counts
 
 
@@ -142,9 +156,9 @@ def _held(
     ended: Sequence[Ended],
     follow: Follow | None = None,
 ) -> set[MessageId]:
-    if topic is None or topic.finish is None:
-        return settle_attempts(db, registry, ended)
     try:
+        if topic is None or topic.finish is None:
+            return settle_attempts(db, registry, ended)
         if follow is not None and topic.carry_on is not None:
             return topic.carry_on(db, ended, follow)
         return topic.finish(db, ended)
@@ -154,11 +168,23 @@ def _held(
         if len(ended) > 1:
             return {id for one in ended for id in _held(db, registry, topic, [one])}
         _log.exception("the end of message %s could not be written", ended[0].message.id)
-        return settle_attempts(db, registry, [ended[0]._replace(result=result_of(error))])
+        return _failed(db, registry, ended[0].message, result_of(error))
 
 
-def counted(ended: Iterable[Ended], held: set[MessageId]) -> Counter[str]:
-    return Counter([_kind(one) if one.message.id in held else "fenced" for one in ended])
+def _failed(
+    db: Database, registry: Registry, message: Message, result: AttemptResult
+) -> set[MessageId]:
+    """Write that the end of an attempt could not be written.
+
+    Where that fails too the message is let go: it is claimed again when its lease has ended.
+    """
+    try:
+        return settle_attempts(db, registry, [Ended(message, None, result)])
+    except Exception as error:
+        if db.is_in_trouble(error):
+            raise
+        _log.exception("message %s is left to its lease", message.id)
+        return set()
 
 
 def _kind(one: Ended) -> str:

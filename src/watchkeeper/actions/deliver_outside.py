@@ -8,20 +8,25 @@ run on the dispatcher's event loop and end like any attempt: fenced by their lea
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from watchkeeper import ids
 from watchkeeper.actions.deliver_messages import prepared
 from watchkeeper.core import delivery
 from watchkeeper.core.delivery import DeliveryRule, Guarantee
-from watchkeeper.core.ids import SYSTEM
+from watchkeeper.core.ids import SYSTEM, MessageId
 from watchkeeper.core.sinks import UNHANDLED, UNHANDLED_US, is_private_ok
 from watchkeeper.core.time import SECOND
+from watchkeeper.errors import Unavailable
+from watchkeeper.handlers.attempts import attempt_async
 from watchkeeper.handlers.endpoint import TIMEOUT_SECONDS, Endpoint, Kind, Sender
 from watchkeeper.handlers.endpoint_limits import EndpointKey, EndpointLimits
+from watchkeeper.handlers.loop_thread import LoopThread
 from watchkeeper.handlers.registry import (
     Departure,
     Ended,
@@ -29,9 +34,7 @@ from watchkeeper.handlers.registry import (
     Parked,
     Registry,
     Topic,
-    attempt_async,
 )
-from watchkeeper.handlers.run_in_threads import LoopThread
 from watchkeeper.store import sinks
 from watchkeeper.store.database import Database
 from watchkeeper.store.leases import Message
@@ -48,6 +51,8 @@ _SURE_SECONDS = (1 - LEASE_SHARE) / 2 / SECOND
 """The part of a lease, per microsecond of it, in which an attempt may begin that is not renewed."""
 
 Draw = Callable[[], float]
+
+_log = logging.getLogger("watchkeeper.sinks")
 
 
 class Routed(NamedTuple):
@@ -76,7 +81,8 @@ def unhandled(messages: Iterable[Message], draw: Draw = ids.draw) -> list[Ended]
     return [Ended(m, None, Parked(wait_us, UNHANDLED)) for m, wait_us in waits]
 
 
-def endpoint_of(book: SinkBook, sink: Sink, registry: Registry, rule: DeliveryRule) -> Endpoint:
+def endpoint_of(db: Database, sink: Sink, registry: Registry, rule: DeliveryRule) -> Endpoint:
+    """Where a sink is, with its secrets. Raises Unavailable where they cannot be decrypted."""
     limits = [TIMEOUT_SECONDS, rule.lease_us * LEASE_SHARE / SECOND]
     if rule.timeout_us is not None:
         limits.append(rule.timeout_us / SECOND)
@@ -85,7 +91,7 @@ def endpoint_of(book: SinkBook, sink: Sink, registry: Registry, rule: DeliveryRu
         tenant_id=sink.tenant_id,
         kind=sink.kind.value,
         url=sink.url,
-        secrets=sink.secrets(book.now),
+        secrets=tuple(db.keyring.open(secret, sink.owner) for secret in sink.secrets(db.sinks.now)),
         private_ok=is_private_ok(registry.reach, sink.url),
         timeout_seconds=min(limits),
     )
@@ -99,11 +105,19 @@ def departures(
     db: Database, registry: Registry, topic: Topic, leaving: Sequence[tuple[Message, Sink]]
 ) -> tuple[list[Departure], list[Ended]]:
     """What is to be sent, and what has ended before it was: a kill switch may say so."""
-    book, rule = db.sinks, registry.rule_for(topic.name)
+    rule = registry.rule_for(topic.name)
     bare = registry.bare((topic.namespace, topic.name))
-    endpoints = {m.id: endpoint_of(book, sink, registry, rule) for m, sink in leaving}
-    ready, over = prepared(db, bare, [m for m, _ in leaving])
-    ended = [
+    endpoints: dict[MessageId, Endpoint] = {}
+    locked: list[Ended] = []
+    for m, sink in leaving:
+        try:
+            endpoints[m.id] = endpoint_of(db, sink, registry, rule)
+        except Unavailable as error:  # a key is missing here: another process may have it
+            if db.sinks.may_warn(sink.owner):
+                _log.warning("messages to sink %s wait: %s", sink.name, error)
+            locked.append(Ended(m, None, Parked(UNHANDLED_US, str(error))))
+    ready, over = prepared(db, bare, [m for m, _ in leaving if m.id in endpoints])
+    ended = locked + [
         one
         if one.argument is None
         else one._replace(
@@ -130,8 +144,8 @@ class Senders:
 
     async def attempt(self, departure: Departure) -> Ended:
         limit = departure.endpoint.timeout_seconds + SLACK_SECONDS
-        result, value = await attempt_async(self.send, departure, limit)
-        return Ended(departure.message, departure, result, value)
+        topic, message = departure.topic, departure.message
+        return await attempt_async(topic, message, departure, limit, call=self.send)
 
     async def close(self) -> None:
         for sender in self._made.values():
@@ -243,15 +257,18 @@ class Outside:
     def _begin(self, ready: Sequence[Departure]) -> None:
         for departure in ready:
             if self._may_start(departure.message):
-                self._loop.spawn(self._send(departure))
+                self._loop.spawn(self._send(departure), partial(self._unbegun, departure))
             else:
-                self._end(Ended(departure.message, departure, NotStarted()))
+                self._unbegun(departure)
+
+    def _unbegun(self, departure: Departure) -> None:
+        self._end(Ended(departure.message, departure, NotStarted()))
 
     async def _send(self, departure: Departure) -> None:
         own = asyncio.current_task()
         assert own is not None
         if self._is_stopping:  # `_cancel` may have looked already, and nobody would cut this
-            self._end(Ended(departure.message, departure, NotStarted()))
+            self._unbegun(departure)
             return
         self._sending[own] = departure
         ended = await self._senders.attempt(departure)
@@ -285,9 +302,13 @@ def is_well(one: Ended) -> bool | None:
 
 
 def send_here(
-    db: Database, registry: Registry, topic: Topic, messages: Sequence[Message]
+    db: Database,
+    registry: Registry,
+    topic: Topic,
+    messages: Sequence[Message],
+    loop: LoopThread,
 ) -> tuple[list[Message], list[Ended]]:
-    """The same in the caller's thread: what is for the handler here, and what has ended.
+    """The same while the caller waits: what is for the handler here, and what has ended.
 
     Each endpoint gets a few at a time; where nothing gets through, the rest is put back. So
     is what cannot be sent while its lease surely lives: nobody renews leases here.
@@ -303,23 +324,22 @@ def send_here(
         waiting.setdefault(key_of(sink), deque()).append((m, sink))
     limits = EndpointLimits()
     senders = Senders(registry.make_sender)
-    with asyncio.Runner() as runner:
-        try:
-            while waiting:
-                wave = [q.popleft() for q in waiting.values() for _ in range(min(most, len(q)))]
-                ready, over = departures(db, registry, topic, wave)
-                sent = runner.run(_together(senders, ready))
-                ended += over + sent
-                stuck = _stuck(sent)
-                for key in [k for k, q in waiting.items() if not q or k in stuck]:
-                    wait = limits.wait_seconds(key, ids.draw())
-                    rest = waiting.pop(key)
-                    ended += [Ended(m, None, Parked(int(wait * SECOND))) for m, _ in rest]
-                if time.monotonic() > until:
-                    ended += [Ended(m, None, NotStarted()) for q in waiting.values() for m, _ in q]
-                    break
-        finally:
-            runner.run(senders.close())
+    try:
+        while waiting:
+            wave = [q.popleft() for q in waiting.values() for _ in range(min(most, len(q)))]
+            ready, over = departures(db, registry, topic, wave)
+            sent = loop.run(_together(senders, ready))
+            ended += over + sent
+            stuck = _stuck(sent)
+            for key in [k for k, q in waiting.items() if not q or k in stuck]:
+                wait = limits.wait_seconds(key, ids.draw())
+                rest = waiting.pop(key)
+                ended += [Ended(m, None, Parked(int(wait * SECOND))) for m, _ in rest]
+            if time.monotonic() > until:
+                ended += [Ended(m, None, NotStarted()) for q in waiting.values() for m, _ in q]
+                break
+    finally:
+        loop.run(senders.close())
     return found.inside, ended
 
 

@@ -16,6 +16,7 @@ from operator import attrgetter
 
 from watchkeeper.actions.deliver_messages import (
     Exchanged,
+    count_messages,
     exchange,
     finish,
     learn_rules,
@@ -26,13 +27,13 @@ from watchkeeper.actions.settle_attempts import bury_exhausted
 from watchkeeper.core.delivery import Delivered, Order
 from watchkeeper.core.ids import Token
 from watchkeeper.core.time import EARLIEST, SECOND, Instant
+from watchkeeper.handlers.loop_thread import LoopThread
 from watchkeeper.handlers.registry import DELIVERED, Ended, Follow, Registry, Topic
 from watchkeeper.handlers.renew_leases import Leases
-from watchkeeper.handlers.run_in_threads import Crew, LoopThread, Piece
+from watchkeeper.handlers.run_in_threads import Crew, Piece
 from watchkeeper.ids import new_token
 from watchkeeper.store.database import Database
 from watchkeeper.store.leases import Message, Queue, queue_for
-from watchkeeper.telemetry import count_deliveries
 
 BATCH_MAX = 500
 """Messages of one topic that are claimed at once, however many slots are free."""
@@ -71,6 +72,9 @@ class Dispatcher:
         self.leases = Leases(clock)
         self._make_crew = crew
         self._crews: dict[tuple[str, str], Crew] = {}
+        self._retired: list[
+            Crew
+        ] = []  # their topic has another handler now; they end what they hold
         self._loop = LoopThread()
         self.outside = Outside(db, registry, self._loop, may_start=self.leases.may_start)
         self._unwritten: list[Ended] = []
@@ -85,7 +89,6 @@ class Dispatcher:
         Where more is due, what was claimed is begun with the next step, while the database
         works: handlers that are busy would keep this thread from asking it.
         """
-        before = self.counts.copy()
         self.outside.look()
         learn_rules(self.db)
         plain, own = self._taken()
@@ -96,7 +99,6 @@ class Dispatcher:
         has_begun = any([self._write(part) for part in parts])  # what follows is begun at once
         if has_begun and not (plain or own) and (spared := self._spared()) is not None:
             self._begin()
-            count_deliveries(self.counts - before)
             return spared
         queues = self._queues() if claiming else []
         since = self._asked = self.leases.clock()
@@ -118,18 +120,17 @@ class Dispatcher:
         if own or not (found.has_more and self.has_room):
             self._begin()
         self._write(own)
-        count_deliveries(self.counts - before)
         return found
 
     def grow(self) -> bool:
         """Add threads where they are needed; whether another look soon is worth its while."""
         self._begin()
-        return any([crew.grow() for crew in self._crews.values()])
+        return any([crew.grow() for crew in self._all_crews()])
 
     @property
     def held(self) -> int:
         """Messages under lease here, in handlers or on the way to or from them."""
-        inside = sum(crew.held for crew in self._crews.values())
+        inside = sum(crew.held for crew in self._all_crews())
         return inside + self.outside.held + len(self._unwritten)
 
     @property
@@ -139,7 +140,7 @@ class Dispatcher:
 
     def abandon(self) -> None:
         """Take back what no handler has begun; the next step releases it."""
-        for crew in self._crews.values():
+        for crew in self._all_crews():
             crew.abandon()
 
     def give_up(self) -> None:
@@ -153,7 +154,7 @@ class Dispatcher:
 
     def dismiss(self, timeout_seconds: float) -> None:
         self.outside.close(timeout_seconds)
-        for crew in self._crews.values():
+        for crew in self._all_crews():
             crew.dismiss()
         self._loop.close(timeout_seconds)
 
@@ -170,20 +171,24 @@ class Dispatcher:
         return replace(self._found, claimed=[], now=now, due_at=until)
 
     def _begin(self) -> None:
-        for crew in self._crews.values():
+        for crew in self._all_crews():
             crew.begin()
+
+    def _all_crews(self) -> list[Crew]:
+        return [*self._crews.values(), *self._retired] if self._retired else [*self._crews.values()]
 
     def _taken(self) -> tuple[list[Ended], list[Ended]]:
         """What has ended and is still ours: what only needs an ack, and the rest."""
         ended, self._unwritten = self._unwritten, []
         plain: list[Ended] = []
-        for crew in self._crews.values():
+        for crew in self._all_crews():
             taken = crew.take()
             if crew.topic.finish is None:
                 plain += [one for one in taken if type(one.result) is Delivered]
                 ended += [one for one in taken if type(one.result) is not Delivered]
             else:
                 ended += taken
+        self._retire()
         for one in self.outside.take():
             is_plain = type(one.result) is Delivered and one.argument.topic.finish is None
             (plain if is_plain else ended).append(one)
@@ -191,11 +196,18 @@ class Dispatcher:
             plain, ended = self._still_ours(plain), self._still_ours(ended)
         return plain, ended
 
+    def _retire(self) -> None:
+        """Let crews go that hold nothing any more."""
+        for crew in [crew for crew in self._retired if not crew.held]:
+            crew.dismiss()
+            self._retired.remove(crew)
+
     def _still_ours(self, ended: Sequence[Ended]) -> list[Ended]:
-        gone = [one.message.id for one in ended if one.message.id in self.leases.lost]
+        gone = [one.message for one in ended if one.message.id in self.leases.lost]
         kept = [one for one in ended if one.message.id not in self.leases.lost]
         self.counts["fenced"] += len(gone)
-        self.leases.drop(gone)
+        count_messages(gone, "fenced")
+        self.leases.drop([message.id for message in gone])
         return kept
 
     def _queues(self) -> list[Queue]:
@@ -223,6 +235,8 @@ class Dispatcher:
     def _crew(self, topic: Topic) -> Crew:
         crew = self._crews.get((topic.namespace, topic.name))
         if crew is None or crew.topic is not topic:
+            if crew is not None:
+                self._retired.append(crew)
             crew = self._make_crew(
                 topic,
                 self.db,
@@ -326,4 +340,5 @@ class Dispatcher:
         queue = queue_for(topic.namespace, topic.name, rule, len(follow.begun))
         self.leases.hold([m for m, _ in follow.begun], queue, since, rule.timeout_us)
         self.counts["claimed"] += len(follow.begun)
+        count_messages([m for m, _ in follow.begun], "claimed")
         self._crew(topic).add(list(follow.begun))

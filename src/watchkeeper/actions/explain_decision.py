@@ -7,16 +7,17 @@ from typing import Any
 from uuid import UUID
 
 from watchkeeper.actions.keep_ledger import why_gone
+from watchkeeper.core.admission import Reason
 from watchkeeper.core.explain import Trail, trail
-from watchkeeper.core.ids import TenantId
+from watchkeeper.core.ids import SYSTEM, TenantId
 from watchkeeper.core.ledger import Kind, Recorded
 from watchkeeper.core.policy import rules_for
 from watchkeeper.core.time import Instant, to_iso
 from watchkeeper.core.verdict_record import read_case, read_verdict
 from watchkeeper.errors import NotFound
-from watchkeeper.moves.admission import decided_from
+from watchkeeper.moves.admission import Decided, decided_from
 from watchkeeper.results import Verdict, check_json, verdict_of
-from watchkeeper.store import ledger
+from watchkeeper.store import kill_switches, ledger
 from watchkeeper.store.database import Database
 from watchkeeper.store.json import loads
 from watchkeeper.store.transaction import ReadTx
@@ -38,7 +39,9 @@ class Explanation:
             "checks": [check_json(check) for check in self.trail.checks],
             "binding_check": self.trail.binding_check,
             "earliest_pass_at": None if earliest is None else to_iso(earliest),
+            "never_passes_because": self.trail.never_passes_because,
             "smallest_change": self.trail.smallest_change,
+            "no_change_because": self.trail.no_change_because,
             "agrees": self.agrees,
         }
 
@@ -50,10 +53,11 @@ def explain_decision(db: Database, tenant_id: TenantId, decision_id: str) -> Exp
         data = loads(found.entry.data)
         policy = db.policies.recorded(tx, **data["policy"])
         held_since = _held_since(tx, data)
+    decided = decided_from(found)
     rules = rules_for(policy, tenant_id, data["tenant"]["tier"])
     walked = trail(read_case(data, rules), held_since)
     return Explanation(
-        verdict=verdict_of(decided_from(found)),
+        verdict=verdict_of(decided._replace(switch_reason=_switch_reason(db, found, decided))),
         trail=walked,
         agrees=walked.verdict == read_verdict(data),
     )
@@ -64,6 +68,18 @@ def _held_since(tx: ReadTx, data: dict[str, Any]) -> Instant | None:
     first = data["verdict"].get("duplicate_of")
     found = None if first is None else ledger.by_ids(tx, [first]).get(first)
     return None if found is None else found.entry.at
+
+
+def _switch_reason(db: Database, found: Recorded, decided: Decided) -> str | None:
+    """The reason of the kill switch that refused, from the entries of the ledger before it."""
+    if decided.switch is None or decided.verdict.reason is not Reason.KILL_SWITCH:
+        return None
+    with db.read(TenantId(found.tenant_id)) as tx:
+        own = kill_switches.reason_before(tx, decided.switch, found.seq)
+    if own is not None:
+        return own
+    with db.read(SYSTEM) as system:
+        return kill_switches.reason_at(system, decided.switch, found.entry.at)
 
 
 def recorded_decision(tx: ReadTx, decision_id: str) -> Recorded:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from watchkeeper.actions.scan_ledger import newest_entries
 from watchkeeper.core import quota
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.ledger import Kind, Recorded
@@ -65,7 +66,8 @@ class Refusal:
 def explain_refusal(db: Database, tenant_id: TenantId, name: str) -> Refusal:
     """By the id of the turn, of the pull, or of the entry. The newest refusal of that id."""
     with db.read(tenant_id) as tx:
-        found = _by_entry(tx, name) or _of_turn(tx, name) or _of_pull(tx, name)
+        found = _by_entry(tx, name) or _of_turn(tx, name)
+    found = found or _of_pull(db, tenant_id, name)
     if found is None:
         raise NotFound(f"no pull and no turn {name} was refused", id=name)
     return _refusal(found)
@@ -89,8 +91,7 @@ def explain_refused_turn(db: Database, tenant_id: TenantId, turn_id: str) -> Ref
 
 def explain_refused_pull(db: Database, tenant_id: TenantId, pull_job_id: str) -> Refusal:
     """The same of a pull."""
-    with db.read(tenant_id) as tx:
-        found = _of_pull(tx, pull_job_id)
+    found = _of_pull(db, tenant_id, pull_job_id)
     if found is None:
         raise NotFound(f"no pull {pull_job_id} was refused", pull_job_id=pull_job_id)
     return _refusal(found)
@@ -116,11 +117,11 @@ def _of_turn(tx: ReadTx, turn_id: str) -> Recorded | None:
     return rows[0] if rows else None
 
 
-def _of_pull(tx: ReadTx, pull_job_id: str) -> Recorded | None:
+def _of_pull(db: Database, tenant_id: TenantId, pull_job_id: str) -> Recorded | None:
     before: int | None = None
     wanted = {"kind": Kind.PULL_DECIDED.value, "result": "REFUSED"}
     for _ in range(0, LOOKED_THROUGH_MAX, PAGE):
-        rows = ledger.newest(tx, wanted, before=before, limit=PAGE)
+        rows = newest_entries(db, tenant_id, wanted, before=before, limit=PAGE)
         for found in rows:
             if loads(found.entry.data)["pull_job_id"] == pull_job_id:
                 return found

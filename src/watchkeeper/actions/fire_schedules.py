@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from watchkeeper.actions.admit import Admission
 from watchkeeper.actions.set_schedule import advanced
+from watchkeeper.actions.zone_data import zone_data
 from watchkeeper.core import envelope
 from watchkeeper.core.admission import Event
 from watchkeeper.core.delivery import Delivered
@@ -146,6 +147,7 @@ def _entries(tx: Tx, schedule: Schedule, plan: FiringPlan) -> list[Entry]:
 
 
 def _entry(tx: Tx, schedule: Schedule, kind: Kind, data: Mapping[str, object]) -> Entry:
+    known_by = zone_data(schedule.timezone)
     return Entry(
         entry_id=new_id(),
         at=tx.now,
@@ -153,5 +155,5 @@ def _entry(tx: Tx, schedule: Schedule, kind: Kind, data: Mapping[str, object]) -
         kind=kind,
         subject=schedule.schedule_id,
         trigger_type=schedule.trigger_type,
-        data=dumps({"account_id": schedule.account_id, **data}),
+        data=dumps({**data, "account_id": schedule.account_id, "zone_data": known_by}),
     )

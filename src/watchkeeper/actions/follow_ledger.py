@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.ledger import Recorded
-from watchkeeper.errors import Overloaded, Unavailable
+from watchkeeper.core.shares import NoPlace, Places
+from watchkeeper.errors import Overloaded, TenantOverloaded, Unavailable
 from watchkeeper.store import ledger, tenants
 from watchkeeper.store.database import Database
 
@@ -51,15 +52,22 @@ class Line(NamedTuple):
 class Follower:
     """Somebody who is told that there may be something new: of one tenant, or of all.
 
-    Without `wants_lines` all it wants to know is that a ledger has grown.
+    Without `wants_lines` all it wants to know is that a ledger has grown. `party` is whose share
+    of the places it takes.
     """
 
-    __slots__ = ("tenant_id", "wake", "wants_lines")
+    __slots__ = ("party", "tenant_id", "wake", "wants_lines")
 
     def __init__(
-        self, tenant_id: TenantId | None, wake: Callable[[], None], *, wants_lines: bool = True
+        self,
+        tenant_id: TenantId | None,
+        wake: Callable[[], None],
+        *,
+        party: str = "",
+        wants_lines: bool = True,
     ) -> None:
         self.tenant_id = tenant_id
+        self.party = party
         self.wake = wake
         self.wants_lines = wants_lines
 
@@ -80,7 +88,7 @@ class Feed:
         self._render = render
         self._stopping = stopping
         self._kept_max = kept_max
-        self._followers_max = followers_max
+        self._places = Places(followers_max)
         self._lock = threading.Lock()
         self._followers: set[Follower] = set()
         self._heads: dict[TenantId, int] = {}
@@ -99,9 +107,13 @@ class Feed:
         if self.is_ended:
             raise Unavailable("the server is stopping")
         with self._lock:
-            if len(self._followers) >= self._followers_max:
-                raise Overloaded(f"{self._followers_max} follow the ledger already")
-            self._followers.add(follower)
+            match self._places.take(follower.party):
+                case NoPlace.FULL:
+                    raise Overloaded(f"{self._places.total} follow the ledger already")
+                case NoPlace.SHARE:
+                    raise TenantOverloaded("this tenant's share of the followers is used up")
+                case None:
+                    self._followers.add(follower)
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._repeat, name="watchkeeper follow", daemon=True
@@ -110,7 +122,9 @@ class Feed:
 
     def leave(self, follower: Follower) -> None:
         with self._lock:
-            self._followers.discard(follower)
+            if follower in self._followers:
+                self._followers.remove(follower)
+                self._places.leave(follower.party)
 
     @property
     def followers(self) -> int:
@@ -151,7 +165,8 @@ class Feed:
     def read(self, tenant_id: TenantId, place: int, limit: int = PAGE) -> list[Line]:
         """The same from the database. It blocks: not for the thread that serves everybody."""
         with self.db.read(tenant_id) as tx:
-            return self._lines(ledger.after(tx, place, limit))
+            entries = ledger.after(tx, place, limit)
+        return self._lines(entries)
 
     # -- looking ------------------------------------------------------------------------
 

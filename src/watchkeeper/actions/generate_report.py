@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 
 from watchkeeper import telemetry
+from watchkeeper.actions.answer_once import AlreadyDone, Once, take
 from watchkeeper.actions.outside_topics import is_heard
 from watchkeeper.core import envelope
 from watchkeeper.core import milestones as rule
@@ -42,27 +43,37 @@ def heard_by(db: Database, registry: Registry) -> Hears:
 
 
 def generate_report(
-    db: Database, tenant_id: TenantId, trigger: str = MANUAL, *, hears: Hears
+    db: Database,
+    tenant_id: TenantId,
+    trigger: str = MANUAL,
+    *,
+    hears: Hears,
+    once: Once | None = None,
 ) -> Report | None:
     """Make a report and store it. None: of a milestone that is done, or not due (any more)."""
     refuse_nobody(tenant_id)
     try:
         count_ledger(db, tenant_id)
         ask = Ask(new_id(), trigger, hears(tenant_id))
-        report = _generated(db, tenant_id, ask)
+        report = _generated(db, tenant_id, ask, once)
     except Exception:
         telemetry.REPORTS.labels(trigger, "failed").inc()
         raise
     return report
 
 
-def _generated(db: Database, tenant_id: TenantId, ask: Ask) -> Report | None:
+def _generated(
+    db: Database, tenant_id: TenantId, ask: Ask, once: Once | None = None
+) -> Report | None:
     def deed() -> Report | None:
         with db.begin(tenant_id) as tx:
+            take(tx, once, ask.report_id)
             return _generate(db, tx, ask)
 
     try:
         return db.retrying(deed)
+    except AlreadyDone as done:
+        return _stored(db, tenant_id, done.note)
     except CommitUnknown:
         stored = _stored(db, tenant_id, ask.report_id)
         if stored is None:

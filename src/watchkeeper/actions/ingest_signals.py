@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from watchkeeper.actions.admit import Admission
+from watchkeeper.actions.answer_once import Once
 from watchkeeper.core.admission import Event
 from watchkeeper.core.ids import AccountId, DecisionId, SignalId, TenantId
 from watchkeeper.core.time import Instant
@@ -36,21 +37,20 @@ def ingest_signals(
     signals: Sequence[NewSignal],
     *,
     may_pull: bool = True,
+    once: Once | None = None,
 ) -> list[tuple[SignalId, Decided]]:
     """Store each signal unless it is a repeat, and answer its SIGNAL_ARRIVED, in order.
 
     What a pull on a signal brought `may_pull` no further: it would go on without end.
     """
     parent = traceparent()
-    asked = [_asked(signal, parent)._replace(may_pull=may_pull) for signal in signals]
-    decided = admission.admit(tenant_id, asked)
-    return [
-        (SignalId(one.event.signal_id or ""), answer)
-        for one, answer in zip(asked, decided, strict=True)
-    ]
+    asked = [asked_by(signal, parent)._replace(may_pull=may_pull) for signal in signals]
+    decided = admission.admit(tenant_id, asked, once)
+    return [(SignalId(answer.event.signal_id or ""), answer) for answer in decided]
 
 
-def _asked(new: NewSignal, parent: str | None) -> Asked:
+def asked_by(new: NewSignal, parent: str | None) -> Asked:
+    """The event of a signal, under a new id; `parent` is the trace that it came with."""
     signal_id = new.signal_id or SignalId(new_id())
     event = Event(
         account_id=new.account_id,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from watchkeeper.actions.answer_once import AlreadyDone, Once, change_once, remember, take
 from watchkeeper.core.delivery import OnDead
 from watchkeeper.core.ids import MessageId, TenantId
 from watchkeeper.core.ledger import Kind
@@ -43,25 +44,26 @@ def redrive_message(
     *,
     force: bool = False,
     by: str = "",
+    once: Once | None = None,
 ) -> StoredMessage:
     """Give one message all its attempts again."""
 
-    def deed() -> StoredMessage:
-        with db.begin(tenant_id) as tx:
-            tenant = lose_messages.locked(tx)
-            message = _found(tx, message_id)
-            if message.status is not Status.DEAD and not (
-                force and message.status is Status.DELIVERED
-            ):
-                raise Conflict(
-                    f"the message is {message.status}: it cannot be redriven",
-                    status=message.status,
-                )
-            _redrive(tx, registry, [message], [tx.now])
-            _record(tx, tenant, [message], by)
-            return _found(tx, message_id)
+    def deed(tx: Tx) -> StoredMessage:
+        tenant = lose_messages.locked(tx)
+        message = _found(tx, message_id)
+        if message.status is not Status.DEAD and not (force and message.status is Status.DELIVERED):
+            raise Conflict(
+                f"the message is {message.status}: it cannot be redriven",
+                status=message.status,
+            )
+        _redrive(tx, registry, [message], [tx.now])
+        _record(tx, tenant, [message], by)
+        return _found(tx, message_id)
 
-    return db.retrying(deed)
+    try:
+        return change_once(db, tenant_id, deed, once)
+    except AlreadyDone:
+        return show_message(db, tenant_id, message_id)
 
 
 def redrive_messages(
@@ -72,15 +74,23 @@ def redrive_messages(
     *,
     by: str = "",
     per_second: int = PER_SECOND,
+    once: Once | None = None,
 ) -> int:
-    """Redrive the dead that match, the newest first, a few each second; how many there were."""
+    """Redrive the dead that match, the newest first, a few each second; how many there were.
+
+    Each slice is a transaction. A repeat of a request that was cut off between two of them
+    redrives nothing, and gets the number that the first one came to.
+    """
     dead = wanted._replace(status=Status.DEAD)
     count = 0
-    while count < REDRIVEN_MAX:
-        moved = _redrive_slice(db, registry, tenant_id, dead, by, count, per_second)
-        count += moved
-        if moved < SLICE:
-            break
+    try:
+        while count < REDRIVEN_MAX:
+            moved = _redrive_slice(db, registry, tenant_id, dead, by, count, per_second, once)
+            count += moved
+            if moved < SLICE:
+                break
+    except AlreadyDone as done:
+        return int(done.note)
     return count
 
 
@@ -91,22 +101,22 @@ def discard_message(
     message_id: MessageId,
     *,
     by: str = "",
+    once: Once | None = None,
 ) -> None:
     """Let a dead or pending message go for good; whoever waits for it is told."""
 
-    def deed() -> None:
-        with db.begin(tenant_id) as tx:
-            tenant = lose_messages.locked(tx)
-            message = _found(tx, message_id)
-            if not outbox_desk.discard(tx, message):
-                raise Conflict(
-                    f"the message is {message.status}: it cannot be discarded",
-                    status=message.status,
-                )
-            lost = [_lost(message, DISCARDED)]
-            lose_messages.record(tx, tenant, Kind.MESSAGE_DISCARDED, lost, registry.on_lost, by)
+    def deed(tx: Tx) -> None:
+        tenant = lose_messages.locked(tx)
+        message = _found(tx, message_id)
+        if not outbox_desk.discard(tx, message):
+            raise Conflict(
+                f"the message is {message.status}: it cannot be discarded",
+                status=message.status,
+            )
+        lost = [_lost(message, DISCARDED)]
+        lose_messages.record(tx, tenant, Kind.MESSAGE_DISCARDED, lost, registry.on_lost, by)
 
-    db.retrying(deed)
+    change_once(db, tenant_id, deed, once)
 
 
 def _redrive_slice(
@@ -117,15 +127,19 @@ def _redrive_slice(
     by: str,
     done: int,
     per_second: int,
+    once: Once | None,
 ) -> int:
     def deed() -> int:
         with db.begin(tenant_id) as tx:
             tenant = lose_messages.locked(tx)
+            if done == 0:
+                take(tx, once)
             messages = outbox_desk.page(tx, wanted, limit=SLICE)
             step = SECOND // max(1, per_second)
             due = [Instant(tx.now + (done + n) * step) for n in range(len(messages))]
             _redrive(tx, registry, messages, due)
             _record(tx, tenant, messages, by)
+            remember(tx, once, done + len(messages))
             return len(messages)
 
     return db.retrying(deed)

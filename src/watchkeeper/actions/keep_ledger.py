@@ -8,19 +8,20 @@ database itself refuses anything else.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from watchkeeper.actions.generate_report import count_ledger
 from watchkeeper.actions.seal_ledger import seal_tenant
 from watchkeeper.actions.verify_ledger import checkpoint_data
 from watchkeeper.core import chain
 from watchkeeper.core.canonical import canonical_json
 from watchkeeper.core.chain import Checkpoint, Place
 from watchkeeper.core.ids import TenantId
-from watchkeeper.core.ledger import Entry, Kind, Stage
+from watchkeeper.core.ledger import Entry, Kind, Recorded, Stage
 from watchkeeper.core.policy import ledger_days
 from watchkeeper.core.time import DAY, Instant, from_iso, to_iso
 from watchkeeper.errors import Conflict, Invalid, NotFound
@@ -135,16 +136,20 @@ def _lines(db: Database, start: Place, made: Checkpoint) -> Iterator[str]:
     yield canonical_json({"after": after, "form": chain.FORM, "tenant_id": made.tenant_id})
     place = start
     while place.seq < made.seq:
+        count = min(PAGE, made.seq - place.seq)
         with db.read(made.tenant_id) as tx:
-            lines, place = _page(tx, place, min(PAGE, made.seq - place.seq))
+            stored = ledger.as_stored(tx, place.seq, count)
+            sealed = seals.hashes_after(tx, place.seq, count)
+        lines, place = _page(place, stored, sealed, count)
         yield from lines
     yield canonical_json({"checkpoint": checkpoint_data(made)})
 
 
-def _page(tx: ReadTx, place: Place, count: int) -> tuple[list[str], Place]:
+def _page(
+    place: Place, stored: Sequence[Recorded], sealed: Sequence[bytes], count: int
+) -> tuple[list[str], Place]:
     lines = []
-    sealed = seals.hashes_after(tx, place.seq, count)
-    for found, expected in zip(ledger.as_stored(tx, place.seq, count), sealed, strict=False):
+    for found, expected in zip(stored, sealed, strict=False):
         digest = chain.link(place.hash, found)
         if found.seq != place.seq + 1 or digest != expected:
             break
@@ -182,13 +187,15 @@ def prune_ledger(
 ) -> PruneReport:
     """Remove entries that the policy no longer asks for and an export before the checkpoint holds.
 
-    Whoever asks shows the checkpoint; it must be one of this chain. First it is recorded up to
-    where entries leave, with an entry of its own, then they leave, slice by slice: what a
-    crash leaves behind the recorded place goes the next time.
+    Whoever asks shows the checkpoint; it must be one of this chain. Entries are counted before
+    they leave: reports and the audit go by the counts. First it is recorded up to where entries
+    leave, with an entry of its own, then they leave, slice by slice: what a crash leaves behind
+    the recorded place goes the next time.
     """
     if checkpoint.tenant_id != tenant_id:
         raise Invalid.at("checkpoint", f"it is of tenant {checkpoint.tenant_id}")
     _known(db, tenant_id)
+    count_ledger(db, tenant_id)
     deed = partial(_record_prune, db, tenant_id, checkpoint, pruned_by)
     pruned_to, kept_since = db.retrying(deed)
     removed = 0

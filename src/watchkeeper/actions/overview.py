@@ -20,6 +20,7 @@ from watchkeeper.core.chain import Break, Place, breaks
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.ledger import Kind
 from watchkeeper.core.plans import IntentState, PlanStatus
+from watchkeeper.core.policy import tiers_of
 from watchkeeper.core.time import HOUR, MINUTE, Instant, day_of
 from watchkeeper.errors import Invalid
 from watchkeeper.store import (
@@ -35,6 +36,7 @@ from watchkeeper.store import (
 from watchkeeper.store.database import Database
 from watchkeeper.store.kill_switches import KillSwitch
 from watchkeeper.store.outbox_backlog import Backlog
+from watchkeeper.store.policies import Guess
 from watchkeeper.store.tally_series import Counted, Tail
 from watchkeeper.store.transaction import ReadTx
 
@@ -148,7 +150,8 @@ def show_overview(
     with db.read(tenant_id) as tx:
         tail = tally_series.tail(tx)
         verdicts = _verdicts(tx, window or _fitting(tx), tail)
-        budgets = budgets_in(tx, db.policies.exact(tx).rules, day_of(tx.now), tail)
+        guess = db.policies.exact(tx)
+        budgets = budgets_in(tx, guess.rules, day_of(tx.now), tail)
         backlog = outbox_backlog.backlog(tx, topics)
         return Overview(
             now=tx.now,
@@ -157,7 +160,7 @@ def show_overview(
             backlog=backlog,
             population=populations.look(tx),
             runs_under_way=overview.runs_under_way(tx),
-            needs=tuple(_needs(tx, budgets, backlog))[:NEEDS_MAX],
+            needs=(*_lost_tier(db, tx, guess), *_needs(tx, budgets, backlog))[:NEEDS_MAX],
             is_new=not verdicts.counts and not accounts.page(tx, "", 1),
         )
 
@@ -198,6 +201,13 @@ def _needs(tx: ReadTx, budgets: Budgets, backlog: Backlog) -> Iterator[Need]:
     yield from _breakers(tx)
     yield from _plans(tx)
     yield from _nearly_used(budgets)
+
+
+def _lost_tier(db: Database, tx: ReadTx, guess: Guess) -> Iterator[Need]:
+    tier = guess.tier
+    if tier is not None and tier not in tiers_of(db.policies.policy(tx, guess.version)):
+        title = f"The policy has no tier {tier}, which this tenant has"
+        yield Need(Urgency.BAD, title, "No limits of a tier hold for it.", "/policy?view=tenant")
 
 
 def _broken_ledger(tx: ReadTx) -> Iterator[Need]:

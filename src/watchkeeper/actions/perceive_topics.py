@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -15,6 +14,7 @@ from watchkeeper.actions.sweep_heat import sweep_again, sweep_slice
 from watchkeeper.actions.tick_pulls import tick_pulls
 from watchkeeper.core.delivery import AttemptResult, Delivered
 from watchkeeper.core.time import Instant
+from watchkeeper.handlers.attempts import in_thread
 from watchkeeper.handlers.registry import Registry, is_async
 from watchkeeper.moves.heat import ON_SIGNAL, SWEEP, TICK
 from watchkeeper.moves.pulls import PULL_REQUESTED
@@ -49,15 +49,17 @@ def register_pulls(
         handler = handlers[pull.connector_id]
         with handling(PULL_REQUESTED, None, pull.correlation_id):
             if is_async(handler):
-                return read(pull, await handler(pull))
-            loop = asyncio.get_running_loop()
-            return read(pull, await loop.run_in_executor(threads, handler, pull))
+                found = await handler(pull)
+                return await in_thread(threads, lambda pull: read(pull, found), pull)
+            return await in_thread(threads, lambda pull: read(pull, handler(pull)), pull)
 
     registry.handle(
         PULL_REQUESTED,
         call,
+        kind="connector",
         prepare=lambda db, messages: start_pulls(db, messages, handlers.keys()),
         finish=lambda db, ended: end_pulls(db, registry, admission, ended),
+        is_one_by_one=True,
     )
 
 

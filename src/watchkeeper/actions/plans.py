@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping
 from typing import Any, NamedTuple, TypeVar
 
+from watchkeeper.actions.answer_once import Once, remember, take, until_known
 from watchkeeper.actions.count_acts import count_acts
 from watchkeeper.actions.create_tenant import create_tenant
 from watchkeeper.core.ids import IntentId, PlanId, TenantId
 from watchkeeper.core.plans import Intent, IntentState, PlanStatus, Reason
-from watchkeeper.errors import CommitUnknown, Conflict, Invalid, NotFound
+from watchkeeper.errors import Conflict, NotFound
 from watchkeeper.ids import is_uuid, new_id
 from watchkeeper.moves import plans as moves
 from watchkeeper.moves import steps as attempts
@@ -23,7 +24,7 @@ from watchkeeper.moves.plans import NewPlan
 from watchkeeper.moves.recall import Recall
 from watchkeeper.moves.steps import Ending
 from watchkeeper.store import intents, ledger, plan_context, tenants
-from watchkeeper.store.database import TRIES_MAX, Database
+from watchkeeper.store.database import Database
 from watchkeeper.store.plan_context import PlanContext
 from watchkeeper.store.tenants import LockedTenant
 from watchkeeper.store.transaction import Tx
@@ -79,12 +80,23 @@ class Plans:
         tx.after_commit.append(lambda: count_acts(desk.entries, desk.approvals))
         return desk
 
-    def create(self, tenant_id: TenantId, new: NewPlan, *, by: str, source: str = CALLER) -> PlanId:
+    def create(
+        self,
+        tenant_id: TenantId,
+        new: NewPlan,
+        *,
+        by: str,
+        source: str = CALLER,
+        once: Once | None = None,
+    ) -> PlanId:
+        def deed(desk: Desk) -> PlanId:
+            plan_id = moves.draft(desk, new, by=by, source=source).plan.plan_id
+            remember(desk.tx, once, plan_id)
+            return plan_id
+
         if self.makes_tenants:
             create_tenant(self.db, tenant_id)
-        return self.at_desk(
-            tenant_id, lambda desk: moves.draft(desk, new, by=by, source=source).plan.plan_id
-        )
+        return self.at_desk(tenant_id, deed, once)
 
     def edit(self, tenant_id: TenantId, plan_id: str, new: NewPlan, *, by: str) -> None:
         self._with(tenant_id, plan_id, lambda desk, case: moves.edit(desk, case, new, by=by))
@@ -97,38 +109,90 @@ class Plans:
         *,
         by: str,
         is_person: bool = True,
+        once: Once | None = None,
     ) -> None:
         def deed(desk: Desk, case: Case) -> None:
             moves.approve(desk, case, reason, by=by, is_person=is_person)
 
-        self._with(tenant_id, plan_id, deed)
+        self._with(tenant_id, plan_id, deed, once)
 
-    def pause(self, tenant_id: TenantId, plan_id: str, reason: str | None, *, by: str) -> None:
+    def pause(
+        self,
+        tenant_id: TenantId,
+        plan_id: str,
+        reason: str | None,
+        *,
+        by: str,
+        once: Once | None = None,
+    ) -> None:
         why = reason or f"paused by {by}"
-        self._with(tenant_id, plan_id, lambda desk, case: moves.pause(desk, case, why, by=by))
+        self._with(tenant_id, plan_id, lambda desk, case: moves.pause(desk, case, why, by=by), once)
 
-    def resume(self, tenant_id: TenantId, plan_id: str, reason: str | None, *, by: str) -> None:
-        self._with(tenant_id, plan_id, lambda desk, case: moves.resume(desk, case, reason, by=by))
+    def resume(
+        self,
+        tenant_id: TenantId,
+        plan_id: str,
+        reason: str | None,
+        *,
+        by: str,
+        once: Once | None = None,
+    ) -> None:
+        def deed(desk: Desk, case: Case) -> None:
+            moves.resume(desk, case, reason, by=by)
 
-    def abort(self, tenant_id: TenantId, plan_id: str, reason: str | None, *, by: str) -> None:
+        self._with(tenant_id, plan_id, deed, once)
+
+    def abort(
+        self,
+        tenant_id: TenantId,
+        plan_id: str,
+        reason: str | None,
+        *,
+        by: str,
+        once: Once | None = None,
+    ) -> None:
         why = reason or f"aborted by {by}"
-        self._with(tenant_id, plan_id, lambda desk, case: moves.abort(desk, case, why, by=by))
+        self._with(tenant_id, plan_id, lambda desk, case: moves.abort(desk, case, why, by=by), once)
 
     def skip(
-        self, tenant_id: TenantId, plan_id: str, step_id: str, reason: str, *, by: str
+        self,
+        tenant_id: TenantId,
+        plan_id: str,
+        step_id: str,
+        reason: str,
+        *,
+        by: str,
+        once: Once | None = None,
     ) -> None:
         def deed(desk: Desk, case: Case) -> None:
             moves.skip(desk, case, step_id, reason, by=by)
 
-        self._with(tenant_id, plan_id, deed)
+        self._with(tenant_id, plan_id, deed, once)
 
-    def tell(self, tenant_id: TenantId, plan_id: str, facts: Mapping[str, Any], *, by: str) -> None:
-        self._with(tenant_id, plan_id, lambda desk, case: moves.tell(desk, case, facts, by=by))
+    def tell(
+        self,
+        tenant_id: TenantId,
+        plan_id: str,
+        facts: Mapping[str, Any],
+        *,
+        by: str,
+        once: Once | None = None,
+    ) -> None:
+        def deed(desk: Desk, case: Case) -> None:
+            moves.tell(desk, case, facts, by=by)
+
+        self._with(tenant_id, plan_id, deed, once)
 
     # -- intents ------------------------------------------------------------------------
 
     def approve_intent(
-        self, tenant_id: TenantId, intent_id: str, reason: str | None = None, *, by: str
+        self,
+        tenant_id: TenantId,
+        intent_id: str,
+        reason: str | None = None,
+        *,
+        by: str,
+        once: Once | None = None,
     ) -> None:
         """Say yes to one attempt: it is carried out."""
 
@@ -143,10 +207,16 @@ class Plans:
                 raise Conflict("the answer comes too late: its time is over")
             attempts.approve(desk, case, intent, reason, by=by)
 
-        self.at_desk(tenant_id, deed)
+        self.at_desk(tenant_id, deed, once)
 
     def reject_intent(
-        self, tenant_id: TenantId, intent_id: str, reason: str | None, *, by: str
+        self,
+        tenant_id: TenantId,
+        intent_id: str,
+        reason: str | None,
+        *,
+        by: str,
+        once: Once | None = None,
     ) -> None:
         """Say no: the step has failed, and the plan waits for a person."""
 
@@ -155,7 +225,7 @@ class Plans:
             why = reason or f"rejected by {by}"
             attempts.reject(desk, case, intent, Reason.REJECTED, by=by, why=why)
 
-        self.at_desk(tenant_id, deed)
+        self.at_desk(tenant_id, deed, once)
 
     def report(self, tenant_id: TenantId, intent_id: str, ending: Ending) -> Reported:
         """How an attempt ended, from whoever carried it out. The same again changes nothing."""
@@ -177,7 +247,13 @@ class Plans:
 
     # -- how ----------------------------------------------------------------------------
 
-    def _with(self, tenant_id: TenantId, plan_id: str, deed: Callable[[Desk, Case], None]) -> None:
+    def _with(
+        self,
+        tenant_id: TenantId,
+        plan_id: str,
+        deed: Callable[[Desk, Case], None],
+        once: Once | None = None,
+    ) -> None:
         def found(desk: Desk) -> None:
             if is_uuid(plan_id):
                 desk.load([plan_id])
@@ -186,10 +262,15 @@ class Plans:
                 raise NotFound(f"there is no plan {plan_id}", plan_id=plan_id)
             deed(desk, case)
 
-        self.at_desk(tenant_id, found)
+        self.at_desk(tenant_id, found, once)
 
-    def at_desk(self, tenant_id: TenantId, deed: Callable[[Desk], T]) -> T:
-        """One transaction. While its COMMIT is in doubt it is tried again, and done once."""
+    def at_desk(
+        self, tenant_id: TenantId, deed: Callable[[Desk], T], once: Once | None = None
+    ) -> T:
+        """One transaction. While its COMMIT is in doubt it is tried again, and done once.
+
+        With the key of a request it is done once for all its repeats: they raise AlreadyDone.
+        """
         mark = new_id()
         answers: list[T] = []
 
@@ -199,30 +280,14 @@ class Plans:
                 tenant = tenants.locked(tx, waiting)
                 if answers and ledger.by_ids(tx, [mark]):
                     return answers[-1]
+                take(tx, once)
                 desk = self.desk(tx, tenant, plan_context.read(asked), mark=mark)
                 answers.append(deed(desk))
                 desk.write()
                 return answers[-1]
 
         self.look()
-        return _in_doubt_again(self.db, move)
-
-
-def _in_doubt_again(db: Database, move: Callable[[], T]) -> T:
-    unknown: CommitUnknown | None = None
-    for _ in range(TRIES_MAX):
-        try:
-            return db.retrying(move)
-        except CommitUnknown as error:
-            unknown = error
-        except (Conflict, Invalid, NotFound):
-            raise
-        except Exception as error:
-            if unknown is None:
-                raise
-            raise unknown from error
-    assert unknown is not None
-    raise unknown
+        return until_known(self.db, move)
 
 
 def _intent(desk: Desk, intent_id: str) -> Intent:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from watchkeeper.actions.answer_once import AlreadyDone, Once, remember
 from watchkeeper.actions.create_tenant import create_tenant
 from watchkeeper.actions.plans import Plans
 from watchkeeper.core.ids import AccountId, PlanId, TenantId
@@ -26,14 +27,23 @@ class Proposed(NamedTuple):
     dropped: tuple[Mistake, ...]
 
 
-def propose_plan(carrier: Plans, tenant_id: TenantId, new: NewPlan, *, by: str) -> Proposed:
+def propose_plan(
+    carrier: Plans, tenant_id: TenantId, new: NewPlan, *, by: str, once: Once | None = None
+) -> Proposed:
     """Make a draft of what a proposer suggested. Nothing that is allowed left: Invalid."""
+
+    def deed(desk: Desk) -> Proposed:
+        proposed = draft_proposal(desk, new, by=by, source=PROPOSER)
+        remember(desk.tx, once, [proposed.plan_id, [list(one) for one in proposed.dropped]])
+        return proposed
 
     if carrier.makes_tenants:
         create_tenant(carrier.db, tenant_id)
-    return carrier.at_desk(
-        tenant_id, lambda desk: draft_proposal(desk, new, by=by, source=PROPOSER)
-    )
+    try:
+        return carrier.at_desk(tenant_id, deed, once)
+    except AlreadyDone as done:
+        plan_id, dropped = done.note
+        return Proposed(plan_id, tuple(Mistake(*one) for one in dropped))
 
 
 def draft_proposal(desk: Desk, new: NewPlan, *, by: str, source: str) -> Proposed:

@@ -1,7 +1,8 @@
 """The reconciliation of cost: every debit has its usage event, and every event its debit.
 
-It only reads, a statement at a time, and may run beside servers and workers. What is found
-is either wrong, or waits for somebody: a receiver that is away is no contradiction.
+It only reads, each question in a transaction of its own, and may run beside servers and
+workers. What is found is either wrong, or waits for somebody: a receiver that is away is no
+contradiction.
 """
 
 from __future__ import annotations
@@ -12,13 +13,12 @@ from dataclasses import dataclass
 from watchkeeper.actions.verify import (
     ENTRIES_MAX,
     GRACE_US,
+    Audit,
     Finding,
-    add,
+    ask_settle,
     every_tenant,
-    scope_of,
 )
 from watchkeeper.core.ids import TenantId
-from watchkeeper.store import questions_settle
 from watchkeeper.store.database import Database
 from watchkeeper.store.questions_settle import ATTENTION, SETTLE_QUESTIONS
 
@@ -53,11 +53,7 @@ def reconcile(
     asked = (*SETTLE_QUESTIONS, *ATTENTION)
     found: dict[str, list[dict[str, object]]] = {one.name: [] for one in asked}
     for tenant_id in every_tenant(db) if tenants is None else tenants:
-        with db.read(tenant_id) as tx:
-            scope = scope_of(db, tx, newest, grace_us)
-            since = questions_settle.since_newest(tx, newest)
-            for one in asked:
-                add(found[one.name], tenant_id, questions_settle.ask(tx, one, scope, since))
+        ask_settle(Audit(db, tenant_id, newest, grace_us, found), asked)
     told = [Finding(one.name, one.holds, tuple(found[one.name])) for one in asked]
     cut = len(SETTLE_QUESTIONS)
     return Reconciliation(tuple(told[:cut]), tuple(told[cut:]))

@@ -111,7 +111,7 @@ def replay_tenant(
     on_page: Callable[[int], None] = lambda _: None,
 ) -> TenantPlan:
     """Judge every verdict between two places again. Reads only, a page at a time."""
-    tally, rules = Tally(), Rules(db, asked)
+    tally, rules = Tally(), Rules(db, tenant_id, asked)
     fold = TextReplay(rules.of, switches_of(db, tenant_id, asked), tally, loads=loads)
     found = TenantPlan(tenant_id)
     with db.read(tenant_id) as tx:
@@ -120,36 +120,36 @@ def replay_tenant(
     while after < places.until:
         until = min(after + PAGE, places.until)
         with db.read(tenant_id) as tx:
-            rules.tx = tx
-            for seq, decision_id, data in replay.page(tx, Places(after, until)):
-                if data is not None:
-                    fold.feed_text(seq, decision_id, data)
-            _charge(tx, tally, found)
+            rows = replay.page(tx, Places(after, until))
+        for seq, decision_id, data in rows:
+            if data is not None:
+                fold.feed_text(seq, decision_id, data)
+        _charge(db, tally, found)
         on_page(until - after)
         after = until
     fold.let_pass(fold.now)
     tally.finish(fold.agreed, fold.agreed_runs)
-    with db.read(tenant_id) as tx:
-        _charge(tx, tally, found)
-        _gather(tx, tally, found)
+    _charge(db, tally, found)
+    _gather(db, tally, found)
     return found
 
 
 class Rules:
     """What ruled then and what is to rule, each pair resolved once."""
 
-    def __init__(self, db: Database, asked: Asked) -> None:
+    def __init__(self, db: Database, tenant_id: TenantId, asked: Asked) -> None:
         self._db = db
+        self._tenant_id = tenant_id
         self._asked = asked
         self._found: dict[tuple[int, str, str | None], tuple[TenantRules, TenantRules]] = {}
-        self.tx: ReadTx
 
     def of(self, version: int, hash: str, tier: str | None) -> tuple[TenantRules, TenantRules]:
         found = self._found.get((version, hash, tier))
         if found is None:
-            ruled = self._db.policies.recorded(self.tx, version, hash)
+            owner = self._tenant_id
+            with self._db.read(owner) as tx:
+                ruled = self._db.policies.recorded(tx, version, hash)
             new = changed_as(ruled, self._asked.current, self._asked.new)
-            owner = self.tx.tenant_id
             found = rules_for(ruled, owner, tier), rules_for(new, owner, tier)
             self._found[version, hash, tier] = found
         return found
@@ -184,7 +184,7 @@ def switches_of(
     return lambda at, trigger_type: switch_for(dict.fromkeys(on_at(at), ""), trigger_type)
 
 
-def _charge(tx: ReadTx, tally: Tally, found: TenantPlan) -> None:
+def _charge(db: Database, tally: Tally, found: TenantPlan) -> None:
     """What the runs that are none any more were charged."""
     dropped, tally.dropped = tally.dropped, []
     found.runs_dropped += len(dropped)
@@ -192,12 +192,13 @@ def _charge(tx: ReadTx, tally: Tally, found: TenantPlan) -> None:
         return
     for start in range(0, len(dropped), CHARGES_ASKED):
         some = dropped[start : start + CHARGES_ASKED]
-        metered, credits = replay.charged_for(tx, some)
+        with db.read(TenantId(found.tenant_id)) as tx:
+            metered, credits = replay.charged_for(tx, some)
         found.metered_dropped += metered
         found.credits_dropped += credits
 
 
-def _gather(tx: ReadTx, tally: Tally, found: TenantPlan) -> None:
+def _gather(db: Database, tally: Tally, found: TenantPlan) -> None:
     found.events, found.flips, found.retimed = tally.events, tally.flips, tally.retimed
     found.runs_before, found.runs_after = tally.runs_before, tally.runs_after
     found.changes, found.hours = tally.changes, tally.hours
@@ -205,14 +206,15 @@ def _gather(tx: ReadTx, tally: Tally, found: TenantPlan) -> None:
     names = list(tally.accounts)
     for start in range(0, len(names), HEATS_ASKED):
         some = names[start : start + HEATS_ASKED]
-        hot = _hot(tx, some)
+        with db.read(TenantId(found.tenant_id)) as tx:
+            hot = _hot(tx, some)
         for name in some:
             account = tally.accounts[name]
             found.delay.add(account.before, account.after)
             if name in hot:
                 found.hot_delay.add(account.before, account.after)
     most = nlargest(ACCOUNTS_SHOWN_MAX, tally.accounts.items(), key=lambda one: one[1].flips)
-    found.accounts = [_shown(tx.tenant_id, name, account) for name, account in most]
+    found.accounts = [_shown(found.tenant_id, name, account) for name, account in most]
 
 
 def _hot(tx: ReadTx, account_ids: Sequence[str]) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from watchkeeper.actions.answer_once import Once, remember, take, until_known
 from watchkeeper.actions.count_pulls import count_pulls
 from watchkeeper.actions.create_tenant import create_tenant
 from watchkeeper.core.delivery import AttemptResult, Delivered, Retry
@@ -15,6 +16,7 @@ from watchkeeper.core.time import SECOND
 from watchkeeper.errors import NotFound
 from watchkeeper.moves import pulls
 from watchkeeper.moves.pulls import Scheduled, Wanted
+from watchkeeper.perceive_results import pull_answer_of
 from watchkeeper.store import connectors, heats, tenants
 from watchkeeper.store.database import Database
 from watchkeeper.store.json import loads
@@ -31,10 +33,12 @@ def request_pull(
     pull_job_id: str | None = None,
     correlation_id: str | None = None,
     makes_tenants: bool = False,
+    once: Once | None = None,
 ) -> Scheduled:
     """Ask for one pull, of any connector; it starts no cadence.
 
-    Without an id of the caller's, the same pull within the same hour is one.
+    Without an id of the caller's, the same pull within the same hour is one. A repeat of the
+    same request raises AlreadyDone with the first answer.
     """
 
     def jobs(tx: Tx) -> list[Wanted]:
@@ -44,7 +48,7 @@ def request_pull(
 
     if makes_tenants:
         create_tenant(db, tenant_id)
-    [answer] = _scheduled(db, tenant_id, jobs)
+    [answer] = _scheduled(db, tenant_id, jobs, once)
     return answer
 
 
@@ -87,20 +91,31 @@ def pull_on_signal(db: Database, tenant_id: TenantId, payload: str) -> AttemptRe
 
 
 def _scheduled(
-    db: Database, tenant_id: TenantId, jobs: Callable[[Tx], Sequence[Wanted]]
+    db: Database,
+    tenant_id: TenantId,
+    jobs: Callable[[Tx], Sequence[Wanted]],
+    once: Once | None = None,
 ) -> Sequence[Scheduled]:
     """Answers to what `jobs` finds to be wanted, in the transaction in which it found it."""
 
     def deed() -> Sequence[Scheduled]:
         with db.batch(tenant_id) as tx:
             tenant = tenants.lock(tx)
+            take(tx, once)
             rules = db.policies.exact(tx).rules
             answers = pulls.schedule(tx, tenant, rules, jobs(tx))
             tenants.save_seq(tx, tenant)
+            for answer in answers if once else ():
+                remember(tx, once, _told(answer, tenant_id))
             tx.after_commit.append(partial(count_pulls, answers))
             return answers
 
-    return db.retrying(deed)
+    return db.retrying(deed) if once is None else until_known(db, deed)
+
+
+def _told(answer: Scheduled, tenant_id: TenantId) -> list[object]:
+    told = pull_answer_of(answer, tenant_id)
+    return [told.to_json(), told.retry_after_seconds]
 
 
 def _manual_id(tx: Tx, account_id: str, connector_id: str, depth: Depth) -> str:

@@ -45,7 +45,8 @@ def run_cycle(
 ) -> Counter[str]:
     """One cycle of a tenant; how much of what it did.
 
-    `planned_at` is for when the cycle was planned; without one it comes out of turn.
+    `planned_at` is for when the cycle was planned. Without one it comes out of turn, and looks
+    at plans that wait for the next cycle too.
     """
     carrier.look()
     return _cycle(carrier, tenant_id, planned_at, None, None).counts
@@ -126,11 +127,13 @@ def _cycle(
 def _carry(desk: Desk, planned_at: Instant | None) -> None:
     """Activate so many plans and advance as many, then those that have become active."""
     most = desk.rules.act.per_cycle_max
-    new, moving = plans.load_due(desk.tx, most)
+    ahead_us = desk.rules.act.cycle_us if planned_at is None else 0
+    until = Instant(desk.now + ahead_us)
+    new, moving = plans.load_due(desk.tx, until, most)
     desk.take({found.plan.plan_id: found for found in (*new, *moving)})
     others, loaded = plans.send_next_due(desk.tx, desk.cases), len(desk.cases)
-    gated, _ = _consider(desk, most, new, _activate, is_new=True)
-    _, left = _consider(desk, most, moving, _advance, is_new=False)
+    gated, _ = _consider(desk, most, until, new, _activate, is_new=True)
+    _, left = _consider(desk, most, until, moving, _advance, is_new=False)
     for place, case in enumerate(gated, 1):
         if left > 0 and case.plan.status is PlanStatus.ACTIVE:
             left -= _advance(desk, [case])
@@ -159,6 +162,7 @@ def _advance(desk: Desk, batch: Sequence[Case]) -> int:
 def _consider(
     desk: Desk,
     most: int,
+    until: Instant,
     first: Sequence[Loaded],
     deed: Callable[[Desk, Sequence[Case]], int],
     *,
@@ -176,7 +180,7 @@ def _consider(
         left -= deed(desk, cases)
         seen += cases
         if waiting is None and left > 0:
-            due = plans.due(desk.tx, is_new=is_new, limit=most * LOOKS)
+            due = plans.due(desk.tx, until, is_new=is_new, limit=most * LOOKS)
             waiting = [plan_id for plan_id in due if plan_id not in desk.cases]
         batch, waiting = (waiting or [])[:left], (waiting or [])[left:]
         if batch:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from watchkeeper.actions.meter_runs import (
@@ -27,7 +28,7 @@ from watchkeeper.core.delivery import Dead, DeadReason, Delivered, Reject
 from watchkeeper.core.ids import AccountId, DecisionId, MessageId, TenantId
 from watchkeeper.core.ledger import Entry, Kind, Stage
 from watchkeeper.core.redaction import redacted, storable
-from watchkeeper.core.time import from_iso, to_datetime
+from watchkeeper.core.time import SECOND, from_iso, to_datetime
 from watchkeeper.core.turns import Turn
 from watchkeeper.handlers.registry import Ended, NotStarted, Registry
 from watchkeeper.ids import new_id
@@ -42,6 +43,7 @@ from watchkeeper.store.runs import RunStatus
 from watchkeeper.store.signals import Signal
 from watchkeeper.store.tenants import LockedTenant
 from watchkeeper.store.transaction import Tx
+from watchkeeper.telemetry import count_run
 
 NOTE_LENGTH_MAX = 10_000
 UNMETERED = Metering()
@@ -164,8 +166,8 @@ def _succeed(
     def deed() -> set[MessageId]:
         with db.batch(tenant_id) as tx:
             tenant = tenants.lock(tx)
-            held = outbox_settle.ack(tx, [one.message for one in ended])
-            still = [one for one in ended if one.message.id in held]
+            ends = outbox_settle.acked(tx, [one.message for one in ended])
+            still = [one for one in ended if one.message.id in ends.now]
             entries = [
                 _end(tx, one.message.payload, RunStatus.SUCCEEDED, note=_note(one.value))
                 for one in still
@@ -175,7 +177,7 @@ def _succeed(
             if suggested is not None:
                 _draft(tx, tenant, suggested, still)
             tenants.save_seq(tx, tenant)
-        return held
+        return ends.held
 
     return db.retrying(deed)
 
@@ -240,6 +242,8 @@ def _end(
     trigger_type = detail["trigger_type"]
     if not runs.end(tx, decision_id, account_id, trigger_type, state, note=note, error=error):
         return None
+    waited_us = tx.now - from_iso(detail["evaluated_at"])
+    tx.after_commit.append(partial(count_run, state, waited_us / SECOND))
     return Entry(
         entry_id=new_id(),
         at=tx.now,

@@ -32,6 +32,7 @@ from watchkeeper.core.time import Instant
 from watchkeeper.handlers.registry import Ended, NotStarted, Parked, Registry
 from watchkeeper.ids import new_id
 from watchkeeper.moves.lose_messages import Lost
+from watchkeeper.moves.pull_gates import Starts
 from watchkeeper.results import Pull
 from watchkeeper.store import connectors, kill_switches, ledger, outbox_settle, pulls, tenants
 from watchkeeper.store.connectors import ConnectorState
@@ -67,24 +68,33 @@ def start_pulls(
     }
     for tenant_id, those in _by_tenant([m for m in messages if m.id not in told]).items():
         with db.begin(tenant_id) as tx:
+            rules = db.policies.exact(tx).rules.pulls
+            starts = Starts(tx, map(_connector_of, those), rules.breaker)
             ours = outbox_settle.still_ours(tx, those)
             told |= {m.id: Ended(m, None, NotStarted()) for m in those if m.id not in ours}
             switches = {switch.name: switch.reason for switch in kill_switches.in_force(tx)}
-            lease_us = db.policies.exact(tx).rules.pulls.lease_us
             alive = [m for m in those if m.id in ours]
             for message in sorted(alive, key=_connector_of):  # the order in which all lock them
-                told[message.id] = _start(tx, message, switches, lease_us)
+                told[message.id] = _start(tx, message, switches, starts, rules.lease_us)
     return told
 
 
-def _start(tx: Tx, message: Message, switches: Mapping[str, str], lease_us: int) -> Pull | Ended:
+def _start(
+    tx: Tx, message: Message, switches: Mapping[str, str], starts: Starts, lease_us: int
+) -> Pull | Ended:
     detail = loads(message.payload)["detail"]
     for switch in ("all", "tenant", f"connector:{detail['connector_id']}"):
         if switch in switches:
             error = f"kill switch {switch} is on: {switches[switch]}"
             return Ended(message, NotCalled(error), Reject(error))
+    refused = None if detail.get("is_probe") else starts.refuse(detail["connector_id"])
+    if refused is not None:
+        until_at, why = refused
+        connectors.free_slot(tx, detail["connector_id"], message.id)
+        return Ended(message, None, Parked(until_at - tx.now, why))
     if not _has_slot(tx, detail["connector_id"], message.id, lease_us):
         return Ended(message, None, Parked(limits.FULL_PAUSE_US, "its connector is full"))
+    starts.begin(detail["connector_id"])
     pulls.start(tx, detail["pull_job_id"], message.id)
     return Pull(
         pull_job_id=detail["pull_job_id"],
@@ -148,8 +158,8 @@ def _succeed(db: Database, admission: Admission, one: Ended) -> set[MessageId]:
     def deed() -> set[MessageId]:
         with db.begin(tenant_id) as tx:
             tenant = tenants.lock(tx)
-            held = outbox_settle.ack(tx, [one.message])
-            if held:
+            ends = outbox_settle.acked(tx, [one.message])
+            if ends.now:
                 _end(
                     tx,
                     tenant,
@@ -159,7 +169,7 @@ def _succeed(db: Database, admission: Admission, one: Ended) -> set[MessageId]:
                     signals=len(signals),
                 )
                 tenants.save_seq(tx, tenant)
-        return held
+        return ends.held
 
     return db.retrying(deed)
 

@@ -10,20 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from watchkeeper.actions.scan_ledger import MARGIN, SCANNED
 from watchkeeper.actions.views import DecisionView, view_of
 from watchkeeper.core.admission import Result
 from watchkeeper.core.ids import DecisionId, TenantId
 from watchkeeper.core.ledger import Kind, Recorded
-from watchkeeper.core.time import SECOND, Instant
+from watchkeeper.core.time import Instant
 from watchkeeper.store import ledger, runs, tallies
 from watchkeeper.store.database import Database
 from watchkeeper.store.transaction import ReadTx
 
-SCANNED = 5_000
-"""Entries that are looked through at once."""
 SCANS_MAX = 3
-MARGIN = 2 * SECOND
-"""A verdict is dated to the next whole second, so moments are not quite in the order of places."""
 
 
 @dataclass(frozen=True, slots=True)

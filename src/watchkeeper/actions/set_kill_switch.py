@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from watchkeeper.actions.answer_once import Once, change_once
 from watchkeeper.core.ids import SYSTEM, TenantId
 from watchkeeper.core.ledger import Entry, Kind, Stage
 from watchkeeper.errors import Invalid
@@ -9,6 +10,7 @@ from watchkeeper.ids import new_id
 from watchkeeper.store import kill_switches, ledger, tenants
 from watchkeeper.store.database import Database
 from watchkeeper.store.json import dumps
+from watchkeeper.store.transaction import Tx
 
 WHOLE = ("all", "tenant")
 SCOPES = ("all", "tenant", "connector", "trigger", "tier", "action")
@@ -23,6 +25,7 @@ def set_kill_switch(
     on: bool,
     reason: str,
     set_by: str,
+    once: Once | None = None,
 ) -> None:
     """Throw or release one. `all` belongs to the system, the others to a tenant or to all."""
     if scope not in SCOPES:
@@ -34,24 +37,23 @@ def set_kill_switch(
     if scope == "all":
         tenant_id = SYSTEM
 
-    def deed() -> None:
-        with db.begin(tenant_id) as tx:
-            if tenant_id == SYSTEM:
-                tenants.create(tx, name=None, tier=None, installed_at=None)
-            tenant = tenants.lock(tx)
-            if on:
-                kill_switches.turn_on(tx, scope, target or "", reason=reason, set_by=set_by)
-            else:
-                kill_switches.turn_off(tx, scope, target or "")
-            data = {"id": target, "on": on, "reason": reason, "scope": scope, "set_by": set_by}
-            entry = Entry(
-                entry_id=new_id(),
-                at=tx.now,
-                stage=Stage.SYSTEM,
-                kind=Kind.KILL_SWITCH_SET,
-                subject=f"{scope}:{target}" if target else scope,
-                data=dumps(data),
-            )
-            ledger.append_and_save(tx, tenant, [entry])
+    def deed(tx: Tx) -> None:
+        if tenant_id == SYSTEM:
+            tenants.create(tx, name=None, tier=None, installed_at=None)
+        tenant = tenants.lock(tx)
+        if on:
+            kill_switches.turn_on(tx, scope, target or "", reason=reason, set_by=set_by)
+        else:
+            kill_switches.turn_off(tx, scope, target or "")
+        data = {"id": target, "on": on, "reason": reason, "scope": scope, "set_by": set_by}
+        entry = Entry(
+            entry_id=new_id(),
+            at=tx.now,
+            stage=Stage.SYSTEM,
+            kind=Kind.KILL_SWITCH_SET,
+            subject=f"{scope}:{target}" if target else scope,
+            data=dumps(data),
+        )
+        ledger.append_and_save(tx, tenant, [entry])
 
-    db.retrying(deed)
+    change_once(db, tenant_id, deed, once)

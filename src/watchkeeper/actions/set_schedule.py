@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from watchkeeper.actions.zone_data import zone_data
 from watchkeeper.core import envelope
 from watchkeeper.core.ids import AccountId, MessageId, ScheduleId, TenantId
 from watchkeeper.core.ledger import Entry, Kind, Stage
@@ -115,6 +116,7 @@ def _entry(tx: Tx, schedule: Schedule, kind: Kind) -> Entry:
                 "next_fire_at": schedule.next_fire_at,
                 "spread_seconds": schedule.spread_seconds,
                 "timezone": schedule.timezone,
+                "zone_data": zone_data(schedule.timezone),
             }
         ),
     )

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from watchkeeper.actions.apply_policy import apply_policy, read_policy
+from watchkeeper.actions.answer_once import AlreadyDone, Once, change_once, remember
+from watchkeeper.actions.apply_policy import is_in_force, put_in_force, read_policy
 from watchkeeper.core.ids import SYSTEM, TenantId
 from watchkeeper.core.ledger import Entry, Kind, Stage
 from watchkeeper.core.policy import Policy
@@ -19,6 +20,7 @@ from watchkeeper.store import ledger, shadows, tenants
 from watchkeeper.store.database import Database
 from watchkeeper.store.json import dumps
 from watchkeeper.store.shadows import Flip, Shadow
+from watchkeeper.store.tenants import LockedTenant
 from watchkeeper.store.transaction import Tx
 
 SHADOWS_MAX = 20
@@ -94,12 +96,19 @@ def remove_shadow(db: Database, name: str, *, author: str) -> None:
         with db.begin(SYSTEM) as tx:
             if shadows.get(tx, name) is None:
                 raise _none(name)
-            tenant = tenants.lock(tx)
-            shadows.remove(tx, name)
-            told = {"author": author, "name": name}
-            ledger.append_and_save(tx, tenant, [_entry(tx, Kind.SHADOW_REMOVED, name, told)])
+            _remove(tx, tenants.lock(tx), name, author)
 
     db.retrying(deed)
+    _forget(db, name)
+
+
+def _remove(tx: Tx, tenant: LockedTenant, name: str, author: str) -> None:
+    shadows.remove(tx, name)
+    told = {"author": author, "name": name}
+    ledger.append_and_save(tx, tenant, [_entry(tx, Kind.SHADOW_REMOVED, name, told)])
+
+
+def _forget(db: Database, name: str) -> None:
     with db.read_system() as system:
         owners = tenants.all_ids(system)
     for owner in owners:
@@ -107,14 +116,33 @@ def remove_shadow(db: Database, name: str, *, author: str) -> None:
             shadows.forget(tx, name)
 
 
-def promote_shadow(db: Database, name: str, *, author: str, reason: str) -> Policy:
-    """Put a shadow in force; it is none any more."""
-    with db.read(SYSTEM) as tx:
+def promote_shadow(
+    db: Database, name: str, *, author: str, reason: str, once: Once | None = None
+) -> Policy:
+    """Apply a shadow policy and remove the shadow, in one transaction."""
+
+    def deed(tx: Tx) -> Policy:
         shadow = shadows.get(tx, name)
-    if shadow is None:
-        raise _none(name)
-    policy = apply_policy(db, shadow.policy.text, author=author, reason=f"{reason} (shadow {name})")
-    remove_shadow(db, name, author=author)
+        if shadow is None:
+            raise _none(name)
+        tenant, current = tenants.lock(tx), db.policies.current(tx)
+        policy, why = read_policy(shadow.policy.text), f"{reason} (shadow {name})"
+        if is_in_force(current, policy):
+            policy = current
+        else:
+            policy = put_in_force(
+                tx, tenant, db.policies, current, policy, author=author, reason=why
+            )
+        _remove(tx, tenant, name, author)
+        remember(tx, once, policy.version)
+        return policy
+
+    try:
+        policy = change_once(db, SYSTEM, deed, once)
+    except AlreadyDone as done:
+        with db.read(SYSTEM) as tx:
+            return db.policies.policy(tx, done.note)
+    _forget(db, name)
     return policy
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hmac
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from watchkeeper.core.ids import SYSTEM, TenantId
 from watchkeeper.core.ledger import Entry, Kind, Stage
@@ -20,17 +20,19 @@ from watchkeeper.core.sinks import (
     namespace_for,
     refusal,
     shown_url,
+    warning,
 )
 from watchkeeper.core.time import Instant
 from watchkeeper.core.turns import NAMESPACE as USAGE_NAMESPACE
 from watchkeeper.core.turns import USAGE_SNAPSHOT
-from watchkeeper.errors import Conflict, Forbidden, Invalid, NotFound
+from watchkeeper.errors import Conflict, Forbidden, Invalid, NotFound, Unavailable
 from watchkeeper.handlers.address_guard import check_url
 from watchkeeper.handlers.secrets import check_secret, make_secret
 from watchkeeper.ids import new_id
 from watchkeeper.store import ledger, outbox_park, sinks, tenants
 from watchkeeper.store.database import Database
 from watchkeeper.store.json import dumps
+from watchkeeper.store.keyring import MARK, SETTING, Keyring, key_id_of, locked
 from watchkeeper.store.sinks import SINKS_MAX, Sink
 from watchkeeper.store.transaction import Tx
 
@@ -56,6 +58,7 @@ class SinkSet:
 
     sink: Sink
     secret: str | None = field(default=None, repr=False)
+    warning: str | None = None  # the topic is near to one of ours, and none of ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +76,33 @@ class Terms:
 
 
 def set_sink(db: Database, tenant_id: TenantId, name: str, new: NewSink, terms: Terms) -> SinkSet:
-    """Put it in force. One that was there keeps its secret, or lets it sign on for a day."""
+    """Put it in force. One that was there keeps its secret, or lets it sign on for a day.
+
+    Raises Conflict where a secret that is kept cannot be decrypted here, and where a secret would
+    be stored in plain text beside encrypted ones.
+    """
     terms.check(new.topic)
     namespace = _checked(new, terms)
     fresh = _secret(new)
+    needed = None if db.keyring.key_ids else _key_in_use(db)
+    if not db.keyring.key_ids and needed is None and fresh:
+        _log.warning("the secret of sink %s is stored in plain text: set %s", name, SETTING)
 
     def deed() -> SinkSet:
         with db.begin(tenant_id) as tx:
             if tenant_id == SYSTEM:
                 tenants.create(tx, name=None, tier=None, installed_at=None)
+            if fresh and needed is not None and sinks.get(tx, name) is None:
+                raise _plain_beside(needed)  # before the tenant is looked for, and made
             tenant = tenants.lock(tx)
             old = sinks.get(tx, name)
             if old is not None:
                 terms.check(old.topic)
             _refuse_second(tx, namespace, new.topic, name)
-            secret, old_secret, until_at = _secrets(tx.now, old, new, fresh)
+            known = None if old is None else _opened(db.keyring, old, new)
+            secret, old_secret, until_at = _secrets(tx.now, known, new, fresh)
+            if secret and needed is not None:
+                raise _plain_beside(needed)
             sink = Sink(
                 tenant_id=tenant_id,
                 name=name,
@@ -102,10 +117,10 @@ def set_sink(db: Database, tenant_id: TenantId, name: str, new: NewSink, terms: 
                 created_at=tx.now if old is None else old.created_at,
                 updated_at=tx.now,
             )
-            sinks.put(tx, sink)
+            sinks.put(tx, sealed(db.keyring, sink))
             ledger.append_and_save(tx, tenant, [_entry(tx, sink, Kind.SINK_SET, terms.by)])
             is_made = new.secret is None and new.kind is SinkKind.WEBHOOK and secret is fresh
-            return SinkSet(sink, fresh if is_made else None)
+            return SinkSet(sink, fresh if is_made else None, warning(new.topic))
 
     done = db.retrying(deed)
     db.sinks.forget()
@@ -178,6 +193,8 @@ def _checked(new: NewSink, terms: Terms) -> str:
 
 def _secret(new: NewSink) -> str:
     """The secret that was given, or a new one. A NATS server knows of none by itself."""
+    if new.secret is not None and new.secret.startswith(MARK):
+        raise Invalid.at("secret", f"must not begin with {MARK}")
     if new.kind is SinkKind.NATS:
         return new.secret or ""
     return make_secret() if new.secret is None else check_secret(new.secret)
@@ -196,6 +213,52 @@ def _secrets(
     return fresh, old.secret, Instant(now + ROTATION_US)
 
 
+def sealed(keyring: Keyring, sink: Sink) -> Sink:
+    """The sink as it is stored."""
+    old = sink.old_secret
+    return replace(
+        sink,
+        secret=keyring.seal(sink.secret, sink.owner),
+        old_secret=None if old is None else keyring.seal(old, sink.owner),
+    )
+
+
+def opened(keyring: Keyring, sink: Sink) -> Sink:
+    """The sink with its secrets decrypted."""
+    old = sink.old_secret
+    return replace(
+        sink,
+        secret=keyring.open(sink.secret, sink.owner),
+        old_secret=None if old is None else keyring.open(old, sink.owner),
+    )
+
+
+def _opened(keyring: Keyring, sink: Sink, new: NewSink) -> Sink | None:
+    """The sink with its secrets decrypted; None where they are lost and a given one follows."""
+    try:
+        return opened(keyring, sink)
+    except Unavailable as error:
+        if new.secret is None:
+            told = f"{error}. Give a secret, or set {SETTING} to the keys of the other processes"
+            raise Conflict(told, name=sink.name) from None
+        _log.warning("%s", error)
+        return None
+
+
+def _key_in_use(db: Database) -> str | None:
+    """A key that stored secrets are encrypted with, if there is one."""
+    with db.read_system() as tx:
+        stored = sinks.encrypted(tx)
+    return None if stored is None else key_id_of(stored)
+
+
+def _plain_beside(key_id: str) -> Conflict:
+    return Conflict(
+        f"{SETTING} is not set here, and stored secrets are encrypted with key {key_id}: set it,"
+        " so that this secret is not stored in plain text"
+    )
+
+
 def _refuse_second(tx: Tx, namespace: str, topic: str, name: str) -> None:
     other = sinks.of_topic(tx, namespace, topic)
     if other is not None and other.name != name:
@@ -211,7 +274,7 @@ def _free(db: Database, sink: Sink) -> None:
         for _ in range(FREED_ROUNDS_MAX):
             with db.begin_system() if whose is None else db.begin(whose) as tx:
                 tx.has_news = True  # workers elsewhere read the sinks again
-                freed = outbox_park.free(tx, whose, sink.namespace, sink.topic)
+                freed = outbox_park.free(tx, whose, sink.namespace, sink.topic, locked(sink.owner))
             if freed < outbox_park.FREED_MAX:
                 return
     except Exception:

@@ -6,6 +6,7 @@ written for its tenant, with its line in the ledger.
 
 from __future__ import annotations
 
+import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
@@ -27,10 +28,13 @@ from watchkeeper.store.database import Database
 from watchkeeper.store.leases import Message
 from watchkeeper.store.outbox_park import Park
 from watchkeeper.store.outbox_settle import Nack
+from watchkeeper.telemetry import count_deliveries
 
 SILENCE = "the lease ended before an outcome was reported"
 
 Draw = Callable[[], float]
+
+_log = logging.getLogger("watchkeeper.dispatch")
 
 
 def settle_attempts(
@@ -103,8 +107,25 @@ def _bury_for(
 def bury_exhausted(db: Database, registry: Registry, messages: Sequence[Message]) -> Counter[str]:
     """Bury what was claimed without an attempt left; how many of each fate."""
     dead = [(m, _fate(m.dead_reason)) for m in messages if m.dead_reason is not None]
-    held = bury(db, registry, dead)
-    return Counter(buried=len(held), fenced=len(dead) - len(held))
+    held = _bury_each(db, registry, dead)
+    kinds = [(m.topic, "buried" if m.id in held else "fenced") for m, _ in dead]
+    count_deliveries(Counter(kinds))
+    return Counter(kind for _, kind in kinds)
+
+
+def _bury_each(
+    db: Database, registry: Registry, dead: Sequence[tuple[Message, Dead]]
+) -> set[MessageId]:
+    """One that cannot be buried is left to its lease, and keeps none of the others."""
+    try:
+        return bury(db, registry, dead)
+    except Exception as error:
+        if db.is_in_trouble(error):
+            raise
+        if len(dead) > 1:
+            return {id for one in dead for id in _bury_each(db, registry, [one])}
+        _log.exception("message %s could not be buried", dead[0][0].id)
+        return set()
 
 
 def _fate(reason: DeadReason) -> Dead:

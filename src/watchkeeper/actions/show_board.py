@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from watchkeeper.core.approvals import Risk
 from watchkeeper.core.ids import TenantId
+from watchkeeper.core.plan_types import PlanType
 from watchkeeper.core.plans import ENDED, Intent, Plan, PlanStatus, Step
 from watchkeeper.store import action_types, plan_board, plans
 from watchkeeper.store.database import Database
@@ -30,6 +32,13 @@ class Asking:
     risk: Risk
 
 
+class Example(NamedTuple):
+    """The shortest plan that can be written."""
+
+    type: str
+    step: str
+
+
 @dataclass(frozen=True, slots=True)
 class Board:
     """`counts` and `waiting_count` stop one above COUNTED_MAX."""
@@ -39,6 +48,7 @@ class Board:
     plans: Mapping[PlanStatus, list[Loaded]]
     counts: Mapping[PlanStatus, int]
     types: tuple[str, ...]  # that policy knows
+    example: Example | None  # of a plan that policy takes
 
     @property
     def ended(self) -> list[Loaded]:
@@ -57,6 +67,7 @@ def show_board(db: Database, tenant_id: TenantId, filters: Mapping[str, str]) ->
             plans=plan_board.newest(tx, filters, COLUMN_MAX),
             counts=plan_board.count(tx, filters),
             types=tuple(sorted(rules.types)),
+            example=_example(rules.types),
         )
 
 
@@ -72,6 +83,13 @@ def waiting(db: Database, tenant_id: TenantId) -> tuple[Asking, ...]:
     """What waits for an answer, the longest first, up to WAITING_MAX."""
     with db.read(tenant_id) as tx:
         return _waiting(tx, db.policies.exact(tx).rules.act.risks)
+
+
+def _example(types: Mapping[str, PlanType]) -> Example | None:
+    for name, kind in sorted(types.items()):
+        for action in sorted(kind.actions, key=lambda one: (kind.actions[one], one)):
+            return Example(name, action)
+    return None
 
 
 def _waiting(tx: Tx, of_policy: Mapping[str, Risk]) -> tuple[Asking, ...]:

@@ -47,7 +47,7 @@ class ShownPlan:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """Why a plan stands where it stands, in one screen."""
+    """Current status of a plan, and why, in one screen."""
 
     plan: Plan
     steps: tuple[Step, ...]
@@ -140,12 +140,21 @@ def why_plan(db: Database, tenant_id: TenantId, plan_id: str) -> Why:
             plan=found.plan,
             steps=found.steps,
             waits_for=words,
-            until=found.plan.due_at,
+            until=_until(found.plan, intent),
             next_step=step,
             intent=intent,
             recent=tuple(reversed(recent)),
             can=choices(found.plan, step, intent),
         )
+
+
+def _until(plan: Plan, intent: Intent | None) -> Instant | None:
+    """When something happens by itself: for an approval, when nobody waits for it any more."""
+    is_asked = intent is not None and intent.state is IntentState.PENDING_APPROVAL
+    if is_asked and plan.status is PlanStatus.ACTIVE:
+        assert intent is not None
+        return intent.deadline_at
+    return plan.due_at
 
 
 def _first_left(found: Loaded) -> Step | None:

@@ -87,7 +87,7 @@ def show_timeline(
         shown = told[:limit]
         heard = _heard(tx, account_id, shown)
     older = shown[-1].seq if len(told) > limit else floor
-    happened = [Happened(one, heard.get(_signal_id(one))) for one in shown]
+    happened = [Happened(one, heard.get(one.seq)) for one in shown]
     return Timeline(happened, older or None, plans.is_cut)
 
 
@@ -102,15 +102,9 @@ def _led_to(tx: ReadTx, own: Sequence[Recorded]) -> frozenset[str]:
     return timelines.of_runs(tx, allowed).names | frozenset(allowed) | messages
 
 
-def _heard(tx: ReadTx, account_id: AccountId, shown: Sequence[Recorded]) -> dict[str, Signal]:
+def _heard(tx: ReadTx, account_id: AccountId, shown: Sequence[Recorded]) -> dict[int, Signal]:
+    """The signals that the shown verdicts answer, by their places. A repeat is stored once."""
     if not shown:
         return {}
     first, last = shown[-1].seq, shown[0].seq
-    found = signals.between(tx, account_id, first - 1, last, len(shown))
-    return {one.signal_id: one for one in found}
-
-
-def _signal_id(found: Recorded) -> str:
-    if found.entry.kind != Kind.VERDICT:
-        return ""
-    return str(loads(found.entry.data)["event"].get("signal_id", ""))
+    return signals.by_place(tx, account_id, first - 1, last, len(shown))

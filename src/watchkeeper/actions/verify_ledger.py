@@ -24,6 +24,9 @@ BREAKS_MAX = 20
 """Broken places that are told; the first is the one that matters."""
 
 SEALS_PAGE = 50
+ENTRIES_PAGE = 1_000
+"""Entries that one transaction reads, unless one seal holds more. Hashes are computed after it."""
+
 STARTS_MAX = 5
 """How often the walk begins anew because what it read was pruned meanwhile."""
 
@@ -154,16 +157,22 @@ class _Walk:
     def go(self) -> None:
         while len(self.found) < BREAKS_MAX:
             with self.db.read(self.tenant_id) as tx:
-                page = seals.covering(tx, self.at.seq, SEALS_PAGE)
-                if not page:
-                    break
-                for seal in page:
-                    if not self._pass(tx, seal):
-                        return
+                page = self._page(tx)
+                count = sum(len(unpacked(seal.hashes)) for seal in page)
+                stored = {one.seq: one for one in ledger.as_stored(tx, self.at.seq, count)}
+            if not page:
+                break
+            if not all(self._pass(seal, stored) for seal in page):
+                return
         with self.db.read(self.tenant_id) as tx:
             self._look_at_tail(tx)
 
-    def _pass(self, tx: ReadTx, seal: Seal) -> bool:
+    def _page(self, tx: ReadTx) -> list[Seal]:
+        """The next seals, of no more entries than one transaction reads."""
+        page = seals.covering(tx, self.at.seq, SEALS_PAGE)
+        return page[:1] + [one for one in page[1:] if one.to_seq - self.at.seq <= ENTRIES_PAGE]
+
+    def _pass(self, seal: Seal, stored: Mapping[int, Recorded]) -> bool:
         """Compare the entries of one seal; False where the seals themselves end too early."""
         expected = self.at.seq + 1
         hashes = unpacked(seal.hashes)
@@ -172,7 +181,6 @@ class _Walk:
             self.found.append((Break(expected, Broken.UNLINKED, why), None))
             return False
         hashes = hashes[expected - seal.from_seq :]
-        stored = {one.seq: one for one in ledger.as_stored(tx, self.at.seq, len(hashes))}
         broken = breaks(self.at, hashes, stored)
         if broken:
             self.sealed[self.at.seq] = self.at.hash

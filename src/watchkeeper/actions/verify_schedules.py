@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import NamedTuple
 
+from watchkeeper.actions.zone_data import zone_data
 from watchkeeper.core.ids import ScheduleId
 from watchkeeper.core.schedule import parse_cron
 from watchkeeper.core.schedule_history import Gap, Standing, Told, gaps
@@ -19,9 +21,14 @@ HISTORY_MAX = 10_000
 PAGE = 500
 
 
-def incomplete_schedules(
-    tx: Tx, after_seq: int, most: int = HISTORY_MAX
-) -> list[dict[str, object]]:
+class Incomplete(NamedTuple):
+    """Rows that are wrong, and rows that other time zone data explain."""
+
+    rows: list[dict[str, object]]
+    notices: list[dict[str, object]]
+
+
+def incomplete_schedules(tx: Tx, after_seq: int, most: int = HISTORY_MAX) -> Incomplete:
     """Firings that are missing, doubled or not explained, with the schedule and the moment.
 
     What is stored is read before and after the history: a schedule that fired in between is
@@ -33,18 +40,20 @@ def incomplete_schedules(
     told: dict[ScheduleId, list[Told]] = defaultdict(list)
     for schedule_id, line in lines:
         told[schedule_id].append(line)
-    found: list[dict[str, object]] = []
+    found = Incomplete([], [])
     for schedule_id in sorted({*told, *after} if is_whole else told):
         now = after.get(schedule_id)
         is_settled = now == before.get(schedule_id)
         try:
-            named = list(gaps(told[schedule_id], _standing(now), is_settled=is_settled))
+            lines_of = told[schedule_id]
+            named = list(gaps(lines_of, _standing(now), zone_data, is_settled=is_settled))
         except (Invalid, KeyError, TypeError, ValueError) as error:
             named = [Gap(None, f"its history cannot be read: {error}")]
-        found += [_row(schedule_id, gap) for gap in named]
-        if len(found) >= ROWS_MAX:
+        for gap in named:
+            (found.notices if gap.is_notice else found.rows).append(_row(schedule_id, gap))
+        if len(found.rows) >= ROWS_MAX:
             break
-    return found[:ROWS_MAX]
+    return Incomplete(found.rows[:ROWS_MAX], found.notices[:ROWS_MAX])
 
 
 def _stored(tx: Tx) -> dict[ScheduleId, Schedule]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from watchkeeper.actions.keep_ledger import why_gone
+from watchkeeper.actions.scan_ledger import entries_after, newest_entries
 from watchkeeper.core.admission import Result
 from watchkeeper.core.ids import (
     SYSTEM,
@@ -136,11 +137,11 @@ def list_decisions(
 ) -> list[DecisionView]:
     """Decisions that match every filter, newest first."""
     wanted = {**filters, "kind": Kind.VERDICT.value}
+    found = newest_entries(
+        db, tenant_id, wanted, before=before, since=since, until=until, limit=limit
+    )
+    allowed = [DecisionId(one.entry.entry_id) for one in found if one.entry.result == Result.ALLOW]
     with db.read(tenant_id) as tx:
-        found = ledger.newest(tx, wanted, before=before, since=since, until=until, limit=limit)
-        allowed = [
-            DecisionId(one.entry.entry_id) for one in found if one.entry.result == Result.ALLOW
-        ]
         started = runs.started(tx, allowed)
     return [view_of(one, started.get(DecisionId(one.entry.entry_id))) for one in found]
 
@@ -165,8 +166,7 @@ def list_ledger(
     db: Database, tenant_id: TenantId, filters: Mapping[str, str], *, after: int, limit: int
 ) -> list[Recorded]:
     """Entries that follow a place and match every filter, oldest first."""
-    with db.read(tenant_id) as tx:
-        return ledger.after(tx, after, limit, filters)
+    return entries_after(db, tenant_id, filters, after=after, limit=limit)
 
 
 def view_of(found: Recorded, run: StoredRun | None) -> DecisionView:

@@ -21,6 +21,8 @@ class Prospect:
 
     trigger_type: str
     trail: Trail
+    switch: str | None = None  # the kill switch that is on for the type
+    switch_reason: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         verdict, earliest = self.trail.verdict, self.trail.earliest_pass_at
@@ -28,10 +30,12 @@ class Prospect:
             "trigger_type": self.trigger_type,
             "result": verdict.result,
             "reason": verdict.reason,
-            "explanation": phrase(verdict),
+            "explanation": phrase(verdict, self.switch, self.switch_reason),
             "binding_check": self.trail.binding_check,
             "earliest_pass_at": None if earliest is None else to_iso(earliest),
+            "never_passes_because": self.trail.never_passes_because,
             "smallest_change": self.trail.smallest_change,
+            "no_change_because": self.trail.no_change_because,
         }
 
 
@@ -68,6 +72,8 @@ def why_not(db: Database, tenant_id: TenantId, account_id: AccountId) -> Prospec
     found = []
     for name in rules.triggers:
         event = Event(account_id, name, "")
-        case = Case(event, account.run_state, runs, rules, now, switch_for(switches, name))
-        found.append(Prospect(name, trail(case)))
+        switch = switch_for(switches, name)
+        case = Case(event, account.run_state, runs, rules, now, switch)
+        walked = trail(case, switches=switches)
+        found.append(Prospect(name, walked, switch, switches.get(switch or "")))
     return Prospects(tenant_id, account_id, now, rules.policy_version, tuple(found))

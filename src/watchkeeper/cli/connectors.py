@@ -86,10 +86,10 @@ def set_one(
         typer.Option("--concurrency", help="Pulls under way at once; 0 lifts the limit."),
     ] = None,
     shallow_units: Annotated[
-        int | None, typer.Option("--shallow-units", help="What a shallow pull costs.")
+        int | None, typer.Option("--shallow-units", help="Units of a shallow pull.")
     ] = None,
     deep_units: Annotated[
-        int | None, typer.Option("--deep-units", help="What a deep pull costs.")
+        int | None, typer.Option("--deep-units", help="Units of a deep pull.")
     ] = None,
     tenant: ForTenant = None,
     db: Db = None,

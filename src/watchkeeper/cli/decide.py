@@ -10,9 +10,11 @@ import typer
 from watchkeeper.cli.options import AsJson, Db, OwnerTenant
 from watchkeeper.cli.output import say, say_facts, say_json, say_table
 from watchkeeper.cli.place import as_id, opened
+from watchkeeper.cli.why_not import MEANING, passes_from, smallest_change
 
 if TYPE_CHECKING:
     from watchkeeper.actions.explain_act import ActExplanation
+    from watchkeeper.actions.views import DecisionView
     from watchkeeper.results import Verdict
     from watchkeeper.store.database import Database
 
@@ -75,7 +77,9 @@ def trigger(
 def signal(
     tenant: TenantName,
     account: AccountName,
-    type: Annotated[str, typer.Argument(metavar="TYPE", help="What happened, in your words.")],
+    type: Annotated[
+        str, typer.Argument(metavar="TYPE", help="Type of the signal, a name of yours.")
+    ],
     signal_id: Annotated[
         str | None, typer.Option("--id", help="Your id for it; one is made if you have none.")
     ] = None,
@@ -129,9 +133,10 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Say why a decision went as it did, or a plan or an action: each check, and which decided."""
+    from watchkeeper.actions import views
     from watchkeeper.actions.explain_decision import explain_decision, is_decision
     from watchkeeper.actions.locate_tenant import Thing, locate_tenant
-    from watchkeeper.core.ids import TenantId
+    from watchkeeper.core.ids import DecisionId, TenantId
 
     with opened(db) as database:
         if (act := _act(database, tenant, decision_id)) is not None:
@@ -143,14 +148,34 @@ def explain(
         decision_id = as_id(decision_id, "decision")
         owner = locate_tenant(database, Thing.DECISION, decision_id, tenant)
         found = explain_decision(database, owner, decision_id)
-    explained = found.to_json()
+        run = _run(views.view_decision(database, owner, DecisionId(decision_id)))
+    explained = {**found.to_json(), "run": run}
     if as_json:
         say_json(explained)
         return
     verdict = explained["verdict"]
-    say_facts({"decision": decision_id, "tenant": owner, **_facts(verdict)})
+    facts = {"decision": decision_id, "tenant": owner, **_facts(verdict)}
+    if run is not None:
+        facts |= {"run": run["state"], "run ended": run["ended_at"], "run error": run["error"]}
+    say_facts(facts)
     say()
     _say_checks(explained)
+
+
+def _run(view: DecisionView) -> dict[str, str | None] | None:
+    """The state of the run of an ALLOW, and how it ended; None where nothing was allowed."""
+    from watchkeeper.actions.views import run_status
+    from watchkeeper.core.time import to_iso
+
+    state = run_status(view)
+    if state is None:
+        return None
+    ended_at = None if view.run is None else view.run.ended_at
+    return {
+        "state": state.value,
+        "ended_at": None if ended_at is None else to_iso(ended_at),
+        "error": None if view.run is None else view.run.error,
+    }
 
 
 def _act(database: Database, tenant: str | None, name: str) -> ActExplanation | None:
@@ -199,14 +224,16 @@ def _say_checks(explained: Mapping[str, Any]) -> None:
             for c in explained["checks"]
         ],
     )
-    change = explained["smallest_change"]
     say_facts(
         {
             "decided by": explained["binding_check"],
-            "passes from": explained["earliest_pass_at"],
-            "smallest change": None if change is None else change.replace("\n", "; "),
+            "passes from": passes_from(explained),
+            "smallest change": smallest_change(explained),
         }
     )
+    if "never_passes_because" in explained and explained["binding_check"] is not None:
+        say()
+        say(MEANING)
 
 
 def _say_verdict(verdict: Verdict, as_json: bool, more: Mapping[str, str]) -> None:

@@ -16,6 +16,7 @@ from watchkeeper.cli.starting import (
     app_for,
     built_in_decision,
     has_decision,
+    hush_demo,
     settings_for,
     start_logging,
     warn_of_sqlite,
@@ -54,6 +55,8 @@ def dev(
     settings = settings_for(db=db, host=host, port=port)
     check_loopback(settings.host)
     start_logging(settings, quiet=True)
+    if demo:
+        hush_demo(settings)
     warn_of_sqlite(settings)
     working = app_for(settings, app, migrate=True)
     try:
@@ -95,7 +98,7 @@ def _start(app: App, settings: Settings, *, virtual_clock: bool, demo: bool) -> 
         if scene is not None:
             playing.append(_play(app, scene, stop, address))
 
-    with stop.on_signals(), metrics_beside(settings):
+    with stop.on_signals(), metrics_beside(settings, app.db):
         app.start_workers(WorkerSettings(grace_seconds=settings.grace_seconds))
         serve(asgi, settings, stop, on_started=greet)
         for thread in playing:

@@ -58,10 +58,7 @@ def _outage(error: Exception) -> tuple[int, list[str]]:
     """A database that does not answer is named as that, without the words of its driver."""
     if type(error).__module__.partition(".")[0] not in ("sqlalchemy", "sqlite3", "psycopg"):
         return FOUND, []
-    from watchkeeper.store.outage import is_outage
+    from watchkeeper.store.outage import as_ours
 
-    if not is_outage(error):
-        return FOUND, []
-    original = getattr(error, "orig", None) or error
-    first = str(original).strip().splitlines()
-    return UNREACHABLE, [f"the database cannot be reached: {first[0] if first else 'no answer'}"]
+    ours = as_ours(error)
+    return (FOUND, []) if ours is None else (UNREACHABLE, [str(ours)])

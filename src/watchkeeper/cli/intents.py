@@ -129,9 +129,7 @@ def outcome(
     succeeded: Annotated[
         bool, typer.Option("--succeeded/--failed", help="How it went.", show_default=False)
     ],
-    detail: Annotated[
-        str | None, typer.Option("--detail", help="What there is to say about it.")
-    ] = None,
+    detail: Annotated[str | None, typer.Option("--detail", help="Details of the outcome.")] = None,
     tenant: OwnerTenant = None,
     db: Db = None,
     as_json: AsJson = False,

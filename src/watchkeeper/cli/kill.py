@@ -21,7 +21,9 @@ Scope = Annotated[
 ]
 Target = Annotated[
     str | None,
-    typer.Argument(metavar="[ID]", help="Which of them: a trigger type, say.", show_default=False),
+    typer.Argument(
+        metavar="[ID]", help="Which of them: a tenant or a trigger type, say.", show_default=False
+    ),
 ]
 
 
@@ -99,6 +101,10 @@ def _set(
     from watchkeeper.core.ids import SYSTEM, TenantId
     from watchkeeper.errors import Invalid
 
+    if scope == "tenant" and target is not None:
+        if tenant not in (None, target):
+            raise Invalid.at("--tenant", f"is {tenant}, and the argument is {target}")
+        target, tenant = None, target
     given = {"scope": scope, "id": target, "on": on, "reason": reason, "tenant_id": tenant}
     asked = inputs.parse(inputs.KillSwitchIn, given)
     if asked.scope == "tenant" and asked.tenant_id is None:

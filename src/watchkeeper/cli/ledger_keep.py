@@ -23,7 +23,7 @@ CheckpointFile = Annotated[
     typer.Option(
         "--checkpoint",
         metavar="FILE",
-        help="What `ledger checkpoint` or `ledger export` has written.",
+        help="File that `ledger checkpoint` or `ledger export` wrote.",
         show_default=False,
     ),
 ]

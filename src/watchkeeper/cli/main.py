@@ -31,6 +31,7 @@ from watchkeeper.cli import (
     reconcile,
     reports,
     schedules,
+    secrets,
     serve,
     simulate,
     sinks,
@@ -91,6 +92,7 @@ app.command("verify", rich_help_panel=OPERATE)(verify.verify)
 app.command("reconcile", rich_help_panel=OPERATE)(reconcile.reconcile)
 app.add_typer(outbox.app, name="outbox", rich_help_panel=OPERATE)
 app.add_typer(keys.app, name="keys", rich_help_panel=OPERATE)
+app.add_typer(secrets.app, name="secrets", rich_help_panel=OPERATE)
 app.add_typer(clock.app, name="clock", rich_help_panel=OPERATE)
 app.add_typer(config.app, name="config", rich_help_panel=OPERATE)
 app.command("bench", rich_help_panel=OPERATE)(bench.bench)

@@ -50,3 +50,13 @@ Port = Annotated[
     int | None,
     typer.Option("--port", min=0, max=65_535, help="The port to listen on.", show_default="8484"),
 ]
+MetricsPort = Annotated[
+    int | None,
+    typer.Option(
+        "--metrics-port",
+        min=0,
+        max=65_535,
+        help="The port to serve /metrics on; 0 takes any.",
+        show_default="the first free one of 9484 to 9499",
+    ),
+]

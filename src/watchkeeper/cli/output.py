@@ -73,7 +73,7 @@ def say_table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str = "Nothing."
 ) -> None:
     """Rows under their names; `empty` when there are none."""
-    found = [[_cell(value) for value in row] for row in rows]
+    found = [[_on_one_line(_cell(value)) for value in row] for row in rows]
     if not found:
         say(empty)
         return
@@ -107,6 +107,12 @@ def say_facts(facts: Mapping[str, object]) -> None:
         printer.print(line)
 
 
+def say_warnings(warnings: Iterable[str]) -> None:
+    """What was done all the same and is probably not meant, on stderr."""
+    for warning in warnings:
+        typer.echo(f"warning: {warning}", err=True)
+
+
 @contextmanager
 def progress(what: str) -> Iterator[None]:
     """Say on a terminal that something is under way; nothing is left of it afterwards."""
@@ -123,6 +129,11 @@ def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)
+
+
+def _on_one_line(text: str) -> str:
+    """Errors of other programs have several lines, a row has one."""
+    return " ".join(line.strip() for line in text.splitlines() if line.strip())
 
 
 def _plain(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Where a command works: the settings in force, and the database they name.
 
 Commands that act on a database do so directly, by the same actions as the server. One
-that only reads never opens SQLite for writing.
+that only reads never opens SQLite for writing, unless a crash has to be recovered from.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from watchkeeper.settings import Settings
     from watchkeeper.store.database import Database
+    from watchkeeper.store.keyring import Keyring
 
 AUTHOR = "command line"
 
@@ -42,36 +43,55 @@ def opened_by(settings: Settings) -> Iterator[Database]:
 
 def open_checked(settings: Settings) -> Database:
     """Open it, or raise Unavailable with what to do about it."""
-    from watchkeeper.errors import Unavailable
-    from watchkeeper.settings import redacted_url
     from watchkeeper.store.database import open_database
-    from watchkeeper.store.migrations import HEAD, version_of
 
     url = settings.database_url
-    shown = redacted_url(url)
-    file = sqlite_file(url)
-    if file is not None and not file.exists():
-        raise Unavailable(f"there is no database at {file}: make one with {_migrate(shown)}")
+    _check_file(url)
     database = open_database(url, journal=settings.sqlite_journal, pool_size=settings.pool_size)
-    version = version_of(database.reader)
-    if version == HEAD:
-        return database
+    database.keyring = keyring_of(settings)
+    check_schema(database)
+    return database
+
+
+def check_schema(database: Database) -> None:
+    """Close a database whose schema is not the one of this program, and raise Unavailable."""
+    from watchkeeper.errors import Unavailable
+    from watchkeeper.settings import redacted_url
+    from watchkeeper.store.migrations import HEAD, newer, version_of
+
+    url = database.writer.url.render_as_string(hide_password=True)
+    shown = redacted_url(url.replace("postgresql+psycopg:", "postgresql:"))
     try:
-        if version is None and file is None:
-            reachable_server(database)
+        _check_file(url)
+        version = version_of(database)
         if version is None:
             raise Unavailable(f"{shown} is not migrated: run {_migrate(shown)}")
-        raise Unavailable(
-            f"{shown} has schema {version}, this program needs {HEAD}: run {_migrate(shown)}"
-        )
-    finally:
+        if version > HEAD:
+            raise Unavailable(newer(shown, version))
+        if version < HEAD:
+            raise Unavailable(
+                f"{shown} has schema {version}, this program needs {HEAD}: run {_migrate(shown)}"
+            )
+    except BaseException:
         database.close()
+        raise
 
 
-def reachable_server(database: Database) -> None:
-    """Raise what the driver says when the server itself does not answer."""
-    with database.reader.connect():
-        pass
+def _check_file(url: str) -> None:
+    from watchkeeper.errors import Unavailable
+    from watchkeeper.settings import redacted_url
+
+    file = sqlite_file(url)
+    if file is not None and not file.exists():
+        made = _migrate(redacted_url(url))
+        raise Unavailable(f"there is no database at {file}: make one with {made}")
+
+
+def keyring_of(settings: Settings) -> Keyring:
+    from watchkeeper.store.keyring import parse_keys
+
+    key = settings.secrets_key
+    return parse_keys(None if key is None else key.get_secret_value())
 
 
 def sqlite_file(url: str) -> Path | None:

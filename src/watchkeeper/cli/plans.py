@@ -31,7 +31,7 @@ app = typer.Typer(
     help="Write plans, approve and stop them, and ask why they wait.", no_args_is_help=True
 )
 Name = Annotated[str, typer.Argument(metavar="PLAN", help="The plan_id.")]
-By = Annotated[str, typer.Option("--by", help="Who does it, for the ledger.")]
+By = Annotated[str, typer.Option("--by", help="Name of the person, for the ledger.")]
 Why = Annotated[
     str | None, typer.Option("--reason", help="Why, for the ledger.", show_default=False)
 ]
@@ -46,7 +46,7 @@ Steps = Annotated[
     typer.Option("--step", metavar="ACTION", help="A step's action; once for each, in order."),
 ]
 Goal = Annotated[
-    str | None, typer.Option("--objective", help="What it is for.", show_default=False)
+    str | None, typer.Option("--objective", help="Objective of the plan.", show_default=False)
 ]
 Expiry = Annotated[
     str | None,
@@ -176,7 +176,7 @@ def _deed_command(name: str, words: str) -> None:
 
 
 _deed_command(
-    "approve", "Say yes to a draft. It is activated in the next cycle, if its gate lets it."
+    "approve", "Say yes to a draft. It is activated in the next cycle, if its gate allows it."
 )
 _deed_command("pause", "Start nothing more of a plan until somebody resumes it.")
 _deed_command("resume", "Let a paused plan go on, with a fresh allowance of attempts.")
@@ -265,7 +265,7 @@ def ledger(
 
 @app.command()
 def why(plan_id: Name, tenant: OwnerTenant = None, db: Db = None, as_json: AsJson = False) -> None:
-    """Say in one screen why a plan stands where it stands, and what you can do about it."""
+    """Show the current status of a plan, why it has it, and what you can do about it."""
     from watchkeeper.actions.show_plan import why_plan
     from watchkeeper.cli.why import say_why, why_data
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from watchkeeper.cli import shadows
 from watchkeeper.cli.options import AsJson, Db, Reason
-from watchkeeper.cli.output import say, say_facts, say_json
+from watchkeeper.cli.output import say, say_facts, say_json, say_warnings
 from watchkeeper.cli.place import AUTHOR, opened
 from watchkeeper.cli.policy_plan import plan
+
+if TYPE_CHECKING:
+    from watchkeeper.core.policy import Policy
 
 FILE_BYTES_MAX = 4 * 1024 * 1024
 
@@ -47,8 +50,23 @@ def show(
 
 
 @app.command()
-def check(file: File, as_json: AsJson = False) -> None:
-    """Read a document and say what is wrong with it, line by line. Changes nothing."""
+def check(
+    file: File,
+    db: Annotated[
+        str | None,
+        typer.Option(
+            "--db",
+            metavar="URL",
+            help="Also compare its tenants and tiers with those of this database.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read a document and say what is wrong with it, line by line. Changes nothing.
+
+    With a database, the exit code is also 1 where `policy apply` would refuse the document.
+    """
     from watchkeeper.actions.apply_policy import read_policy
     from watchkeeper.cli.endings import FOUND
     from watchkeeper.errors import Invalid
@@ -64,10 +82,17 @@ def check(file: File, as_json: AsJson = False) -> None:
             for problem in error.problems:
                 typer.echo(f"{file}: {problem}", err=True)
         raise typer.Exit(FOUND) from None
+    warnings, refused = _compared(db, policy)
     if as_json:
-        say_json({"valid": True, "hash": policy.hash, "problems": []})
+        told = {"valid": True, "hash": policy.hash, "problems": [], "warnings": warnings}
+        say_json({**told, "refused_because": refused})
     else:
+        say_warnings(warnings)
         say(f"{file} is a valid policy, hash {policy.hash[:12]}.")
+        if refused is not None:
+            typer.echo(f"{file}: apply would refuse it: {refused}", err=True)
+    if refused is not None:
+        raise typer.Exit(FOUND)
 
 
 @app.command()
@@ -78,6 +103,7 @@ def apply(file: File, reason: Reason, db: Db = None, as_json: AsJson = False) ->
     from watchkeeper import inputs
     from watchkeeper.actions import views
     from watchkeeper.actions.apply_policy import apply_policy, read_policy
+    from watchkeeper.actions.tenant_tiers import policy_warnings
     from watchkeeper.core.policy import diff
     from watchkeeper.input_types import Words
 
@@ -87,13 +113,26 @@ def apply(file: File, reason: Reason, db: Db = None, as_json: AsJson = False) ->
     with opened(db) as database:
         before = views.view_policy(database, None)
         policy = apply_policy(database, document, author=AUTHOR, reason=said)
+        warnings = policy_warnings(database, policy)
     changes = diff(before, policy)
     if as_json:
         listed = [{"path": c.path, "before": c.before, "after": c.after} for c in changes]
-        say_json({"version": policy.version, "hash": policy.hash, "changes": listed})
+        told = {"version": policy.version, "hash": policy.hash, "changes": listed}
+        say_json({**told, "warnings": warnings})
         return
+    say_warnings(warnings)
     say(f"Policy version {policy.version} is in force, hash {policy.hash[:12]}.")
     say_facts({c.path: f"{_value(c.before)} → {_value(c.after)}" for c in changes})
+
+
+def _compared(db: str | None, policy: Policy) -> tuple[list[str], str | None]:
+    """Warnings about the tenants of a database, and why `apply` would refuse the document there."""
+    if db is None:
+        return [], None
+    from watchkeeper.actions.tenant_tiers import policy_warnings, why_refused
+
+    with opened(db) as database:
+        return policy_warnings(database, policy), why_refused(database, policy)
 
 
 def _value(value: int | str | None) -> str:

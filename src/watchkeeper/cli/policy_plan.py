@@ -59,7 +59,9 @@ def plan(
     Recorded events are replayed with all state evolving. The exit code is 1 when a bound is
     exceeded, so that a change of policy can be checked like code.
     """
+    from watchkeeper.actions.apply_policy import read_policy
     from watchkeeper.actions.plan_policy import plan_policy
+    from watchkeeper.actions.tenant_tiers import why_refused
     from watchkeeper.cli.policy import text_of
     from watchkeeper.core.ids import TenantId
     from watchkeeper.trust_inputs import parse_span
@@ -74,11 +76,14 @@ def plan(
             processes=processes,
             on_progress=on_progress,
         )
+        refused = why_refused(database, read_policy(document))
     exceeded = _exceeded(found, max_flips, max_extra_runs)
     if as_json:
-        say_json({**found.to_json(), "exceeded": exceeded})
+        say_json({**found.to_json(), "exceeded": exceeded, "refused_because": refused})
     else:
         _say(found)
+        if refused is not None:
+            typer.echo(f"watchkeeper: apply would refuse it: {refused}", err=True)
         for line in exceeded:
             typer.echo(f"watchkeeper: {line}", err=True)
     if exceeded:
@@ -104,6 +109,7 @@ def _say(found: Plan) -> None:
             "events": told["events"],
             "since": told["since"],
             "against": f"version {told['against']['version']}",
+            "tenant tiers": "as they were when each verdict was given",
             **{c["path"]: f"{_value(c['before'])} → {_value(c['after'])}" for c in told["changes"]},
             "flips": told["flips"],
             "retimed": told["retimed"] or None,
@@ -128,6 +134,9 @@ def _say(found: Plan) -> None:
         for a in told["accounts"][:SHOWN]
     ]
     say_table(("tenant", "account", "flips", "runs", "inferred from"), rows)
+    concerned = sum(one["accounts_flipped"] for one in told["tenants"])
+    if concerned > len(rows):
+        say(f"and {concerned - len(rows)} more accounts")
 
 
 def _value(value: object) -> str:
@@ -135,16 +144,15 @@ def _value(value: object) -> str:
 
 
 def _credits(credits: dict[str, int]) -> str:
-    saved, added = (credits[name] / 1_000_000 for name in ("saved", "added"))
-    return f"{saved:g} saved, about {added:g} added"
+    return f"{credits['saved']:,} micro-credits saved, about {credits['added']:,} added"
 
 
 def _waited(delay: dict[str, Any]) -> str | None:
     before, after = delay["mean_seconds_before"], delay["mean_seconds_after"]
     if before is None and after is None:
         return None
-    return f"{_seconds(before)} → {_seconds(after)} on average for their run"
+    return f"{_seconds(before)} → {_seconds(after)}"
 
 
 def _seconds(value: float | None) -> str:
-    return "never" if value is None else f"{value:g} s"
+    return "no run was told of them" if value is None else f"{value:g} s on average until a run"

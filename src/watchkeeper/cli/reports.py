@@ -55,7 +55,7 @@ def list_some(
 
 @app.command()
 def milestones(tenant: Tenant, db: Db = None, as_json: AsJson = False) -> None:
-    """Show how it stands with the reports of a tenant that come by themselves."""
+    """Show the scheduled reports of a tenant."""
     from watchkeeper.actions.show_reports import list_milestones
     from watchkeeper.core.ids import TenantId
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import errno
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from watchkeeper.cli.options import AppName, AsJson, Db, Host, Port
+from watchkeeper.cli.options import AppName, AsJson, Db, Host, MetricsPort, Port
 from watchkeeper.cli.output import progress, say, say_json
 from watchkeeper.cli.place import opened_by, settings_of, sqlite_file
 from watchkeeper.cli.starting import (
@@ -18,9 +19,17 @@ from watchkeeper.cli.starting import (
     start_logging,
     warn_of_sqlite,
 )
+from watchkeeper.errors import Unavailable
 
 if TYPE_CHECKING:
+    from threading import Thread
+    from wsgiref.simple_server import WSGIServer
+
     from watchkeeper.settings import Settings
+    from watchkeeper.store.database import Database
+
+WORKER_PORTS = range(9484, 9500)
+"""Where workers of one machine serve their metrics, each on the first port that is free."""
 
 
 def serve(host: Host = None, port: Port = None, db: Db = None) -> None:
@@ -43,7 +52,7 @@ def serve(host: Host = None, port: Port = None, db: Db = None) -> None:
         asgi = create_app(database, settings)
         notifier = Notifier(database)
         notifier.start()
-        with stop.on_signals(), metrics_beside(settings):
+        with stop.on_signals(), metrics_beside(settings, database):
             answer_requests(
                 asgi,
                 settings,
@@ -54,14 +63,14 @@ def serve(host: Host = None, port: Port = None, db: Db = None) -> None:
         notifier.stop()
 
 
-def worker(app: AppName = None, db: Db = None) -> None:
+def worker(app: AppName = None, metrics_port: MetricsPort = None, db: Db = None) -> None:
     """Work: call the handlers of an app, evaluate retries, fire schedules.
 
     Without --app it does only what needs no handler of yours; runs wait for a worker that
     has one. On SIGTERM or SIGINT it claims nothing more and finishes what it holds within
-    the grace; a second signal ends the process at once.
+    the grace; a second signal ends the process at once. Metrics are at the address it says.
     """
-    settings = settings_of(db)
+    settings = settings_for(db=db, metrics_port=metrics_port)
     start_logging(settings)
     warn_of_sqlite(settings)
     working = app_for(settings, app, migrate=False)
@@ -69,9 +78,11 @@ def worker(app: AppName = None, db: Db = None) -> None:
     from watchkeeper.workers import WorkerSettings
 
     stop = Stop()
-    with stop.on_signals(), metrics_beside(settings):
+    with stop.on_signals(), metrics_beside(settings, working.db, WORKER_PORTS) as address:
+        if address is not None:
+            say(f"watchkeeper metrics {address}/metrics")
         working.start_workers(WorkerSettings(grace_seconds=settings.grace_seconds))
-        say("watchkeeper works" if has_decision(working) else "watchkeeper works, without an app")
+        say("worker started" if has_decision(working) else "worker started, without an app")
         stop.wait()
         working.close()
 
@@ -93,7 +104,6 @@ def migrate(
     Uses WATCHKEEPER_MIGRATE_URL where it is set, so that servers and workers need not own
     what they use.
     """
-    from watchkeeper.errors import Unavailable
     from watchkeeper.settings import redacted_url
     from watchkeeper.store.migrations import HEAD
     from watchkeeper.store.migrations import migrate as upgrade
@@ -104,7 +114,9 @@ def migrate(
     if file is not None and not file.absolute().parent.is_dir():
         raise Unavailable(f"there is no folder {file.absolute().parent}")
     with progress("migrating"):
-        upgrade(url, grant_to=grant_to)
+        advice = upgrade(url, grant_to=grant_to, journal=settings.sqlite_journal)
+    if advice is not None:
+        typer.echo(f"note: {advice}", err=True)
     if as_json:
         say_json({"database": redacted_url(url), "schema": HEAD})
     else:
@@ -112,24 +124,39 @@ def migrate(
 
 
 @contextlib.contextmanager
-def metrics_beside(settings: Settings) -> Iterator[None]:
-    """Serve /metrics on a port of its own, where one is set."""
-    if settings.metrics_port is None:
-        yield
+def metrics_beside(
+    settings: Settings, db: Database, ports: Sequence[int] = ()
+) -> Iterator[str | None]:
+    """Serve /metrics on a port of its own and give its address.
+
+    The port is the one that is set, else the first of `ports` that is free. A worker whose
+    ports are all taken works without.
+    """
+    wanted = ports if settings.metrics_port is None else (settings.metrics_port,)
+    listening = _first_free(settings.host, wanted, db)
+    if listening is None:
+        if settings.metrics_port is not None:
+            raise Unavailable(f"cannot listen on {settings.host}:{settings.metrics_port}: in use")
+        yield None
         return
-    from prometheus_client import start_http_server
-
-    from watchkeeper.errors import Unavailable
-    from watchkeeper.telemetry import REGISTRY
-
+    server, thread = listening
     try:
-        server, thread = start_http_server(settings.metrics_port, settings.host, REGISTRY)
-    except OSError as error:
-        where = f"{settings.host}:{settings.metrics_port}"
-        raise Unavailable(f"cannot listen on {where}: {error.strerror}") from None
-    try:
-        yield
+        yield f"http://{settings.host}:{server.server_port}"
     finally:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def _first_free(host: str, ports: Sequence[int], db: Database) -> tuple[WSGIServer, Thread] | None:
+    from prometheus_client import start_http_server
+
+    from watchkeeper.actions.measure import Measured
+
+    for port in ports:
+        try:
+            return start_http_server(port, host, Measured(db))
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise Unavailable(f"cannot listen on {host}:{port}: {error.strerror}") from None
+    return None

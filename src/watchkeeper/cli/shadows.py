@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from watchkeeper.cli.options import AsJson, Db, Reason
-from watchkeeper.cli.output import say, say_facts, say_json, say_table
+from watchkeeper.cli.output import say, say_facts, say_json, say_table, say_warnings
 from watchkeeper.cli.place import AUTHOR, opened
 
 app = typer.Typer(help="Ask other policies too, on every event.", no_args_is_help=True)
@@ -85,14 +85,17 @@ def remove(name: Name, db: Db = None) -> None:
 
 @app.command()
 def promote(name: Name, reason: Reason, db: Db = None, as_json: AsJson = False) -> None:
-    """Put a shadow in force; it is none any more."""
+    """Apply a shadow policy and remove the shadow."""
     from watchkeeper.actions.set_shadow import promote_shadow
+    from watchkeeper.actions.tenant_tiers import policy_warnings
 
     with opened(db) as database:
         policy = promote_shadow(database, name, author=AUTHOR, reason=reason)
+        warnings = policy_warnings(database, policy)
     if as_json:
-        say_json({"version": policy.version, "hash": policy.hash})
+        say_json({"version": policy.version, "hash": policy.hash, "warnings": warnings})
         return
+    say_warnings(warnings)
     say(f"Policy version {policy.version} is in force, hash {policy.hash[:12]}.")
 
 

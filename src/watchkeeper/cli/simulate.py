@@ -46,7 +46,9 @@ Tenants = Annotated[
 ]
 Only = Annotated[
     str | None,
-    typer.Option("--tenant", metavar="TENANT", help="One, by name.", rich_help_panel=ARRIVALS),
+    typer.Option(
+        "--tenant", metavar="TENANT", help="Name of one tenant.", rich_help_panel=ARRIVALS
+    ),
 ]
 Tier = Annotated[
     str | None, typer.Option("--tier", help="The tier of each.", rich_help_panel=ARRIVALS)
@@ -85,12 +87,17 @@ BurstLength = Annotated[
 TriggerType = Annotated[
     str,
     typer.Option(
-        "--trigger-type", metavar="TYPE", help="What each asks for.", rich_help_panel=ARRIVALS
+        "--trigger-type",
+        metavar="TYPE",
+        help="Trigger type of each event.",
+        rich_help_panel=ARRIVALS,
     ),
 ]
 Recorded = Annotated[
     bool,
-    typer.Option("--recorded", help="What the ledger holds instead.", rich_help_panel=ARRIVALS),
+    typer.Option(
+        "--recorded", help="Replay the events of the ledger instead.", rich_help_panel=ARRIVALS
+    ),
 ]
 Since = Annotated[
     str,

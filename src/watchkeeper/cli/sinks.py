@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from watchkeeper.cli.options import AnyTenant, AsJson, Db, Limit
-from watchkeeper.cli.output import say, say_facts, say_json, say_table
+from watchkeeper.cli.output import say, say_facts, say_json, say_table, say_warnings
 from watchkeeper.cli.place import AUTHOR, opened_by, settings_of
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def set_one(
         typer.Option(
             "--secret",
             envvar="WATCHKEEPER_SINK_SECRET",
-            help="What it is signed with; else one is made and shown once.",
+            help="Secret for signatures; else one is made and shown once.",
             show_envvar=True,
             show_default=False,
         ),
@@ -55,10 +55,11 @@ def set_one(
     with opened_by(settings) as database:
         called = inputs.parse_sink_name(name)
         done = set_sink(database, _owner(tenant), called, asked, _terms(settings))
-    found = {**as_data(done.sink), "secret": done.secret}
+    found = {**as_data(done.sink), "secret": done.secret, "warning": done.warning}
     if as_json:
         say_json(found)
         return
+    say_warnings([done.warning] if done.warning else [])
     say(f"Sink {name} takes {topic} to {found['url']}.")
     if done.secret is not None:
         say(f"Its secret, shown only now: {done.secret}")

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import importlib
+import logging
 import os
-import sys
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from watchkeeper.cli.place import open_checked, settings_of, sqlite_file
+from watchkeeper.cli.load_app import load_app
+from watchkeeper.cli.place import check_schema, keyring_of, open_checked, settings_of, sqlite_file
 
 if TYPE_CHECKING:
     from watchkeeper.app import App
     from watchkeeper.results import Decision, Run
     from watchkeeper.settings import Settings
+
+
+TRACE_ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+SERVICE_NAME = "OTEL_SERVICE_NAME"
 
 
 def built_in_decision(run: Run) -> Decision:
@@ -33,48 +37,33 @@ def app_for(settings: Settings, named: str | None, *, migrate: bool) -> App:
     from watchkeeper.app import App
     from watchkeeper.core.sinks import Reach
 
-    given = None if named is None else load_app(named)
+    given = None if named is None else load_app(named, migrate=migrate)
     if given is not None and settings.webhooks_private:
         given.registry.reach = Reach.PRIVATE
+    if given is not None and settings.secrets_key is not None:
+        given.db.keyring = keyring_of(settings)
     if given is not None and not _says(settings, "database_url"):
+        given.db.check_open()
+        if not migrate:
+            check_schema(given.db)
         return given
     if not migrate:
         open_checked(settings).close()
     made = App(
         settings.database_url,
         migrate=migrate,
+        migrate_url=settings.migrate_url,
         pool_size=settings.pool_size,
         journal=settings.sqlite_journal,
         usage_namespace=settings.usage_namespace if given is None else given.usage_namespace,
         webhooks_private=settings.webhooks_private,
     )
+    made.db.keyring = keyring_of(settings) if given is None else given.db.keyring
     if given is not None:
         made.registry.reach = given.registry.reach
         adopt(made, given)
         given.close()
     return made
-
-
-def load_app(named: str) -> App:
-    """Import MODULE:NAME, from the present folder too. What it raises is its own business."""
-    from watchkeeper.app import App
-    from watchkeeper.errors import Invalid
-
-    module, colon, name = named.partition(":")
-    if not (module and colon and name):
-        raise Invalid.at("--app", "must be MODULE:NAME, such as agents:app")
-    sys.path.insert(0, os.getcwd())
-    try:
-        found: Any = importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name is None or not module.startswith(error.name):
-            raise
-        raise Invalid.at("--app", f"there is no module {module}") from None
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    if not isinstance(found, App):
-        raise Invalid.at("--app", f"{named} is not a watchkeeper.App")
-    return found
 
 
 def adopt(app: App, other: App) -> None:
@@ -100,9 +89,38 @@ def start_logging(settings: Settings, *, quiet: bool = False) -> None:
 
     level = "warning" if quiet and not _says(settings, "log_level") else settings.log_level
     form = "console" if quiet and not _says(settings, "log_format") else settings.log_format
-    secret = settings.admin_key
-    secrets = [] if secret is None else [secret.get_secret_value()]
+    known = (settings.admin_key, settings.secrets_key)
+    secrets = [secret.get_secret_value() for secret in known if secret is not None]
     configure_logging(level, form, secrets=secrets)
+    start_tracing()
+
+
+def start_tracing() -> None:
+    """Export traces where OpenTelemetry's own variables say where to."""
+    if not any(os.environ.get(name) for name in TRACE_ENDPOINTS):
+        return
+    from opentelemetry import trace
+
+    from watchkeeper.errors import Unavailable
+
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ModuleNotFoundError as error:
+        told = f'{TRACE_ENDPOINTS[0]} is set: install the exporter, pip install "watchkeeper[otel]"'
+        raise Unavailable(told) from error
+    resource = Resource.create({"service.name": os.environ.get(SERVICE_NAME, "watchkeeper")})
+    provider = TracerProvider(resource=resource)
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    trace.set_tracer_provider(provider)
+
+
+def hush_demo(settings: Settings) -> None:
+    """Leave out the failures that the demo plays on purpose; its dashboard shows them."""
+    if not _says(settings, "log_level"):
+        logging.getLogger("watchkeeper.handlers").setLevel(logging.CRITICAL)
 
 
 def warn_of_sqlite(settings: Settings) -> None:

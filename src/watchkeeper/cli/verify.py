@@ -36,9 +36,11 @@ def verify(
     names = None if tenant is None else [TenantId(tenant)]
     with opened(db) as database, progress("asking every invariant"):
         findings = audit(database, names, recompute_max=None if recompute_all else RECOMPUTE_MAX)
-    broken = [finding for finding in findings if not finding.is_clean]
+    broken = [found for found in findings if not (found.is_clean or found.is_notice)]
     if as_json:
-        say_json({"clean": not broken, "invariants": [as_data(f) for f in findings]})
+        told = [as_data(f) for f in findings if not f.is_notice]
+        noticed = [as_data(f) for f in findings if f.is_notice]
+        say_json({"clean": not broken, "invariants": told, "notices": noticed})
     else:
         say_findings(findings)
     end_with(broken)
@@ -55,14 +57,17 @@ def as_data(f: Finding) -> dict[str, Any]:
 
 def say_findings(findings: Sequence[Finding]) -> None:
     """Each in a sentence, with the rows that break it, and how many hold."""
-    for finding in findings:
+    asked = [finding for finding in findings if not finding.is_notice]
+    for finding in asked:
         say_finding(finding, "[bold red]✗[/]")
-    printer = console()
-    broken = sum(not finding.is_clean for finding in findings)
-    printer.print(
-        f"{broken} of {len(findings)} invariants do not hold."
+    for finding in findings:
+        if finding.is_notice and not finding.is_clean:
+            say_finding(finding, "[yellow]![/] notice, no failure:")
+    broken = sum(not finding.is_clean for finding in asked)
+    console().print(
+        f"{broken} of {len(asked)} invariants do not hold."
         if broken
-        else f"{len(findings)} invariants hold."
+        else f"{len(asked)} invariants hold."
     )
 
 

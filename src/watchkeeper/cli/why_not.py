@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
 from watchkeeper.cli.options import AsJson, Db, OwnerTenant
 from watchkeeper.cli.output import say, say_facts, say_json, say_table
 from watchkeeper.cli.place import opened
+
+MEANING = (
+    "Passes from: the first second at which a fresh event of this account and type is allowed, if"
+    " nothing else\nhappens and retries that wait run when they are due. Smallest change: the lines"
+    " of policy under which this\nevent is allowed at once, each no further than needed."
+)
+
+
+def passes_from(told: Mapping[str, Any]) -> str | None:
+    """The moment of an explanation, or why there is none; None for an ALLOW."""
+    because = told.get("never_passes_because")
+    return told["earliest_pass_at"] if because is None else f"never: {because}"
+
+
+def smallest_change(told: Mapping[str, Any]) -> str | None:
+    """The lines of an explanation on one line, or why there are none; None for an ALLOW."""
+    because, lines = told.get("no_change_because"), told["smallest_change"]
+    if because is not None:
+        return f"none: {because}"
+    return None if lines is None else lines.replace("\n", "; ")
 
 
 def why_not(
@@ -31,5 +52,18 @@ def why_not(
         return
     say_facts({key: found[key] for key in ("tenant_id", "account_id", "at", "policy_version")})
     say()
-    columns = ("trigger_type", "result", "reason", "earliest_pass_at", "smallest_change")
-    say_table(columns, [[one[column] for column in columns] for one in found["triggers"]])
+    say_table(
+        ("trigger", "result", "reason", "passes from", "smallest change"),
+        [
+            (
+                one["trigger_type"],
+                one["result"],
+                one["reason"],
+                passes_from(one) or "now",
+                smallest_change(one),
+            )
+            for one in found["triggers"]
+        ],
+    )
+    say()
+    say(MEANING)

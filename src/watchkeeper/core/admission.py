@@ -61,6 +61,7 @@ class Event(NamedTuple):
     moved: bool = False  # this retry was already moved behind another one, and is not again
     signal_id: str | None = None
     original_key: str | None = None  # of a retry: the key of the event that was deferred
+    slot_cooldown_us: int | None = None  # of a retry: the cooldown when its slot was reserved
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,11 +222,18 @@ def _cooldown(case: Case) -> Verdict | None:
         return None
     if not retry:
         return _defer(case, Reason.COOLDOWN, since + case.rule.cooldown_us)
-    if case.state.last_run_was_retry and not case.event.moved:
-        # It is early only because another retry of this account ran late: once, it may queue
-        # behind that one instead of losing its run to somebody else's delay.
+    if not case.event.moved and (case.state.last_run_was_retry or _was_on_time(case, since)):
+        # It is early only because another retry of this account ran late, or because the
+        # cooldown has grown since: once, it may queue behind the last run instead of losing
+        # its own to somebody else's delay or to another policy.
         return Verdict(Result.DEFER, Reason.COOLDOWN, _behind(case, since))
     return _exhausted(Reason.COOLDOWN)
+
+
+def _was_on_time(case: Case, since: Instant) -> bool:
+    """Whether a retry is on time by the cooldown under which its slot was reserved."""
+    reserved = case.event.slot_cooldown_us
+    return reserved is not None and case.now >= since + reserved
 
 
 def _behind(case: Case, ran_at: Instant) -> Instant:

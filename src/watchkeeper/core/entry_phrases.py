@@ -97,7 +97,7 @@ def _verdict(entry: Entry, data: Mapping[str, Any], signal_type: str | None) -> 
         asked = f"Signal {signal_type}"
     elif event.get("retry_of"):
         asked = f"The retry of {asked}"
-    return Words(title, f"{asked}. {phrase(read_verdict(dict(data)))}")
+    return Words(title, f"{asked}. {phrase(read_verdict(dict(data)), data.get('kill_switch'))}")
 
 
 def _run_ended(entry: Entry, data: Mapping[str, Any]) -> Words:

@@ -17,6 +17,7 @@ EVALUATION_REQUESTED = "decision.evaluation_requested"
 RETRY = "decision.retry"
 DEFERRED = "decision.deferred"
 SCHEDULED = "decision.scheduled"
+SIGNAL_HANDED_IN = "signal.handed_in"
 SCHEDULE_DUE = "schedule.due"
 SCHEDULE_SLICE = "schedule.slice"
 MESSAGE_DEAD = "message.dead"
@@ -68,6 +69,7 @@ def retry(
     *,
     due_at: Instant,
     moved: bool,
+    cooldown_us: int,
     source: str = SOURCE,
 ) -> dict[str, Any]:
     """The one retry of a deferral: a RUN_DECISION whose key follows from the deferral's."""
@@ -78,6 +80,7 @@ def retry(
         moved=moved,
         original_idempotency_key=event.original_key or event.idempotency_key,
         retry_of=deferral,
+        slot_cooldown_seconds=cooldown_us // SECOND,
     )
     return envelope
 
@@ -160,6 +163,7 @@ def retry_key(tenant_id: TenantId, deferral: DecisionId, *, moved: bool) -> str:
 def read_run_decision(detail: dict[str, Any]) -> Event:
     """The event of a RUN_DECISION, fresh or the retry of a deferral."""
     scheduled_at, retry_of = detail.get("scheduled_at"), detail.get("retry_of")
+    cooldown = detail.get("slot_cooldown_seconds")
     return Event(
         account_id=AccountId(detail["account_id"]),
         trigger_type=detail["trigger_type"],
@@ -170,6 +174,7 @@ def read_run_decision(detail: dict[str, Any]) -> Event:
         retry_of=None if retry_of is None else DecisionId(retry_of),
         moved=detail.get("moved", False),
         original_key=detail.get("original_idempotency_key"),
+        slot_cooldown_us=None if cooldown is None else cooldown * SECOND,
     )
 
 

@@ -16,14 +16,14 @@ from watchkeeper.core.admission import (
     CHECKS,
     SATURATED,
     Case,
-    Reason,
+    Result,
     Verdict,
     decide,
-    next_free_hour,
 )
+from watchkeeper.core.earliest_pass import Passing, earliest_pass
 from watchkeeper.core.policy import path_part
 from watchkeeper.core.smallest_change import smallest_change
-from watchkeeper.core.time import DAY, SECOND, Instant, ceil_second, to_iso
+from watchkeeper.core.time import SECOND, Instant, to_iso
 
 Raw: TypeAlias = int | float | str | None
 
@@ -67,14 +67,19 @@ class Trail:
     verdict: Verdict
     checks: tuple[Check, ...]
     binding_check: str | None
-    earliest_pass_at: Instant | None
+    earliest_pass_at: Instant | None  # see core/earliest_pass.py; None for an ALLOW
     smallest_change: str | None  # the lines of policy under which it had been an ALLOW
+    never_passes_because: str | None = None  # why a refused event has no such moment
+    no_change_because: str | None = None  # why no lines of policy had been enough
 
 
-def trail(case: Case, held_since: Instant | None = None) -> Trail:
+def trail(
+    case: Case, held_since: Instant | None = None, switches: Mapping[str, str] | None = None
+) -> Trail:
     """Decide the case again, keeping what each check saw.
 
-    `held_since` is when the decision was given that holds the event's key, if one does.
+    `held_since` is when the decision was given that holds the event's key, if one does;
+    `switches` are the kill switches in force, where they are known.
     """
     checks: list[Check] = []
     binding: str | None = None
@@ -92,39 +97,18 @@ def trail(case: Case, held_since: Instant | None = None) -> Trail:
             Check(name, outcome, told.compared, told.value, told.threshold, told.limit, source)
         )
     verdict = decide(case)
+    is_allowed = verdict.result is Result.ALLOW
+    passing = Passing(None) if is_allowed else earliest_pass(case, switches)
+    change = smallest_change(case, held_since)
     return Trail(
         verdict,
         tuple(checks),
         binding,
-        _earliest_pass_at(case, verdict),
-        "\n".join(map(str, smallest_change(case, held_since))) or None,
+        passing.at,
+        "\n".join(map(str, change.lines)) or None,
+        passing.never_because,
+        change.none_because,
     )
-
-
-def _earliest_pass_at(case: Case, verdict: Verdict) -> Instant | None:
-    """From when on the check that objected would not have; None where time changes nothing."""
-    if verdict.defer_until is not None:
-        return verdict.defer_until
-    trigger_type = case.event.trigger_type
-    match verdict.inner or verdict.reason:
-        case Reason.DEBOUNCED:
-            last = case.trigger.last_trigger_at
-            assert last is not None
-            return ceil_second(last + case.rule.debounce_us)
-        case Reason.COALESCED:
-            return case.state.pending[trigger_type].due_at
-        case Reason.BUDGET_EXHAUSTED:
-            return Instant((case.day + 1) * DAY)
-        case Reason.COOLDOWN:
-            since = _busy_since(case)
-            assert since is not None
-            return ceil_second(since + case.rule.cooldown_us)
-        case Reason.ACCOUNT_HOURLY_CAP:
-            return ceil_second(next_free_hour(case, case.hour))
-        case Reason.TENANT_HOURLY_CAP:
-            return ceil_second(next_free_hour(case, case.tenant_hour))
-        case _:
-            return None
 
 
 def _busy_since(case: Case) -> Instant | None:

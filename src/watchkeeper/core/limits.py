@@ -188,6 +188,25 @@ def stopped(gate: Gate, now: Instant) -> Stopped | None:
     return None
 
 
+def resting(gate: Gate, now: Instant) -> Stopped | None:
+    """What stops a pull that was scheduled before, and when to ask again.
+
+    Rates and slots were taken when it was scheduled. The probe of a hold is scheduled as one.
+    """
+    open_until = may_pull(gate.breaker, now)
+    if open_until is not None:
+        return Stopped(Limit.BREAKER, open_until)
+    if gate.hold is not None and now < gate.hold.until_at:
+        return Stopped(Limit.HOLD, gate.hold.until_at)
+    return None
+
+
+def is_probe(gate: Gate, now: Instant) -> bool:
+    """Whether the next pull that passes tries if the connector works again."""
+    is_held = gate.hold is not None and now < gate.hold.until_at
+    return is_held or gate.breaker.open_until_at is not None
+
+
 def room(gate: Gate, rule: BreakerRule, now: Instant, wanted: int) -> Room:
     """How many of so many could pass one after the other. Takes nothing."""
     found = [Room(wanted, now)]

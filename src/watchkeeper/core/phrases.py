@@ -31,7 +31,8 @@ def phrase_of(reason: str) -> str | None:
     return _OF_CODES.get(Reason(reason)) if reason in set(Reason) else None
 
 
-def phrase(verdict: Verdict) -> str:
+def phrase(verdict: Verdict, switch: str | None = None, switch_reason: str | None = None) -> str:
+    """The verdict of a case. `switch` names the kill switch of the case, where it is known."""
     if verdict.result is Result.ALLOW:
         return "Nothing stood in the way."
     if verdict.duplicate is not None:
@@ -41,7 +42,14 @@ def phrase(verdict: Verdict) -> str:
         assert verdict.inner is not None
         return f"Its one retry is used up. {_PHRASES[verdict.inner]}"
     assert verdict.reason is not None
+    if verdict.reason is Reason.KILL_SWITCH and switch is not None:
+        return _switch_phrase(switch, switch_reason)
     told = _PHRASES[verdict.reason]
     if verdict.defer_until is not None:
         told += f" Its one retry comes at {to_iso(verdict.defer_until)}."
     return told
+
+
+def _switch_phrase(switch: str, reason: str | None) -> str:
+    named = f"The kill switch {switch} is on"
+    return f"{named}: {reason.rstrip('.')}." if reason else f"{named}."

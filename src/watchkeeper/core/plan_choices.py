@@ -44,7 +44,7 @@ def _choices(plan: Plan, step: Step | None, intent: Intent | None) -> Iterator[C
         yield from _answers(intent)
     match plan.status:
         case PlanStatus.DRAFT:
-            yield Choice(Deed.APPROVE, own, "it is activated as soon as its gate lets it")
+            yield Choice(Deed.APPROVE, own, "it is activated as soon as its gate allows it")
             yield Choice(Deed.EDIT, own, "write it anew")
         case PlanStatus.APPROVED:
             if not plan.approved_by_person:

@@ -160,6 +160,16 @@ def pulls_kept_days(policy: Policy) -> int:
     return whole(table(policy.effective["retention"]), "pulls_days")
 
 
+def tiers_of(policy: Policy) -> list[str]:
+    """The tenant tiers that the document has, by name."""
+    return sorted(table(policy.effective.get("tiers", {})))
+
+
+def tenants_named(policy: Policy) -> list[str]:
+    """The tenants that the document has lines of their own for."""
+    return sorted(table(policy.effective.get("tenants", {})))
+
+
 def diff(old: Policy, new: Policy) -> list[Change]:
     """Every value that differs in effect, by path."""
     before, after = dict(leaves(old.effective)), dict(leaves(new.effective))

@@ -231,6 +231,9 @@ class Apart:
             saturation=one.saturation,
             retry_of=DecisionId(one.deferral),
             moved=one.moved,
+            # Retries come on time here: one that is early although no other ran late finds a
+            # longer cooldown than the one its slot was reserved under.
+            slot_cooldown_us=0,
         )
         return self._ask(state, event, one.due_at, kill_switch, one.deferral, 0)
 

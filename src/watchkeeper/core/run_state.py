@@ -44,6 +44,9 @@ class TriggerState:
         self.hour = hour
         self.run_count = run_count
 
+    def copy(self) -> TriggerState:
+        return TriggerState(self.last_trigger_at, self.last_deferred_at, self.hour, self.run_count)
+
     def runs_in(self, hour: int) -> int:
         return self.run_count if self.hour == hour else 0
 
@@ -66,6 +69,16 @@ class RunState:
         self.last_run_was_retry = last_run_was_retry
         self.triggers = {} if triggers is None else triggers
         self.pending = {} if pending is None else pending
+
+    def copy(self) -> RunState:
+        """The same memory, to be folded on without changing this one."""
+        return RunState(
+            self.last_allowed_at,
+            self.last_allowed_seq,
+            self.last_run_was_retry,
+            {name: one.copy() for name, one in self.triggers.items()},
+            dict(self.pending),
+        )
 
     def slots(self, now: Instant, *, but: str) -> Iterator[Instant]:
         """The moments that deferrals of other trigger types have reserved and still hold."""
@@ -98,6 +111,9 @@ class TenantRuns:
         self.hour_runs = {} if hour_runs is None else hour_runs
         self.day = day
         self.day_runs = day_runs
+
+    def copy(self) -> TenantRuns:
+        return TenantRuns(self.hour, dict(self.hour_runs), self.day, self.day_runs)
 
     def runs_in_hour(self, hour: int, trigger_type: str) -> int:
         return self.hour_runs.get(trigger_type, 0) if self.hour == hour else 0

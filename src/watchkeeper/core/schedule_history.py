@@ -1,13 +1,15 @@
 """Whether a schedule did what it should: each firing that was due fired once, or was told missed.
 
 The history is walked with the function that plans firings, from one firing to the next; so what
-should have happened at each is known exactly, and compared with what was written down.
+should have happened at each is known exactly, and compared with what was written down. What was
+planned by other time zone data than today's may differ: that is a notice, and the walk goes on
+from what was written.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -51,6 +53,7 @@ class Gap(NamedTuple):
     at: Instant | None  # the firing
     why: str
     seq: int | None = None  # where it was noticed
+    is_notice: bool = False  # explained by time zone data that have changed since
 
 
 def standing_of(data: Mapping[str, Any], next_at: Instant | None) -> Standing:
@@ -58,10 +61,17 @@ def standing_of(data: Mapping[str, Any], next_at: Instant | None) -> Standing:
     return Standing(cron, CatchUp(data["catch_up"]), next_at)
 
 
-def gaps(told: Sequence[Told], now: Standing | None, *, is_settled: bool = True) -> Iterator[Gap]:
+def gaps(
+    told: Sequence[Told],
+    now: Standing | None,
+    zone_data: Callable[[str], str],
+    *,
+    is_settled: bool = True,
+) -> Iterator[Gap]:
     """Every gap in a history, oldest first. `now` is the schedule as it is stored, if it is.
 
-    `is_settled`: what is stored was read in the same state as the history.
+    `zone_data` says by which data a time zone is known today. `is_settled`: what is stored was
+    read in the same state as the history.
     """
     standing: Standing | None = None
     is_known = False  # whether there should be one
@@ -71,11 +81,13 @@ def gaps(told: Sequence[Told], now: Standing | None, *, is_settled: bool = True)
         group = list(alike)
         if group[0].kind in CHANGES:
             standing, is_known = _changed(group[-1]), True
-            yield from (gap for one in group for gap in _first(one))
+            yield from (gap for one in group for gap in _first(one, zone_data))
         elif standing is not None:
             plan = _planned(standing, group)
-            yield from _differences(plan, group)
-            standing = Standing(standing.cron, standing.catch_up, plan.next_fire_at)
+            is_other = any(_is_other(one, standing.cron, zone_data) for one in group)
+            yield from (gap._replace(is_notice=is_other) for gap in _differences(plan, group))
+            next_at = None if is_other else plan.next_fire_at
+            standing = Standing(standing.cron, standing.catch_up, next_at)
         elif is_known:
             yield Gap(_instants(group)[0], "fired or missed while it was removed", group[0].seq)
     if is_settled and is_known:
@@ -88,7 +100,13 @@ def _changed(one: Told) -> Standing | None:
     return standing_of(one.data, Instant(one.data["next_fire_at"]))
 
 
-def _first(one: Told) -> Iterator[Gap]:
+def _is_other(one: Told, cron: Cron, zone_data: Callable[[str], str]) -> bool:
+    """Whether a line was written by other time zone data; one that does not say so was not."""
+    today = zone_data(cron.timezone)
+    return str(one.data.get("zone_data", today)) != today
+
+
+def _first(one: Told, zone_data: Callable[[str], str]) -> Iterator[Gap]:
     """A schedule that was set begins with the next firing after that."""
     standing = _changed(one)
     if standing is None or standing.next_at is None:
@@ -96,7 +114,7 @@ def _first(one: Told) -> Iterator[Gap]:
     first = next_fire_at(standing.cron, one.at)
     if first != standing.next_at:
         why = f"it was set to begin at {to_iso(standing.next_at)} instead"
-        yield Gap(first, why, one.seq)
+        yield Gap(first, why, one.seq, _is_other(one, standing.cron, zone_data))
 
 
 def _planned(standing: Standing, group: Sequence[Told]) -> FiringPlan:

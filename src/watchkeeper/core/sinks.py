@@ -6,6 +6,7 @@ own comes before the one for all, and either before a handler of the process.
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from enum import StrEnum
 from ipaddress import ip_address
 from urllib.parse import urlsplit, urlunsplit
@@ -33,8 +34,20 @@ NOTIFICATIONS = frozenset(
 )
 """News that nobody waits for: what nobody listens to is not written at all."""
 
-_OWN = ("decision.", "schedule.", "pull.", "action.", "report.", "plan.", "message.", "milestone.")
+_OWN = (
+    "decision.",
+    "schedule.",
+    "pull.",
+    "heat.sweep",
+    "action.",
+    "report.",
+    "plan.",
+    "message.",
+    "milestone.",
+)
 _OPEN = NOTIFICATIONS | {envelope.EVALUATION_REQUESTED, "action.requested"}
+NEAR = 0.85
+"""How alike two topics are, from 0 to 1, where one is likely a misspelling of the other."""
 
 
 class SinkKind(StrEnum):
@@ -58,9 +71,32 @@ class Reach(StrEnum):
 
 def refusal(namespace: str, topic: str) -> str | None:
     """Why a topic cannot have a sink; None if it can. Our own timers end in this program."""
-    if namespace != NAMESPACE or not topic.startswith(_OWN) or topic in _OPEN:
+    is_own = topic.startswith(_OWN) or topic == envelope.SIGNAL_HANDED_IN
+    if namespace != NAMESPACE or not is_own or topic in _OPEN:
         return None
+    meant = nearest(topic)
+    if meant is not None:
+        return f"Watchkeeper has no topic {topic}: did you mean {meant}?"
     return "is delivered by Watchkeeper itself and cannot have a sink"
+
+
+def nearest(topic: str) -> str | None:
+    """The topic of Watchkeeper that a sink may take and that this is likely a misspelling of."""
+    known = _OPEN | {USAGE_SNAPSHOT}
+    if topic in known:
+        return None
+    return next(iter(get_close_matches(topic.lower(), sorted(known), 1, NEAR)), None)
+
+
+def warning(topic: str) -> str | None:
+    """Doubt about a topic that may be the user's own, or a misspelling of one of ours."""
+    meant = nearest(topic)
+    if meant is None:
+        return None
+    return (
+        f"Watchkeeper has no topic {topic}: did you mean {meant}?"
+        f" This sink takes only messages that your program enqueues as {topic}."
+    )
 
 
 def namespace_for(topic: str, named: str | None, usage_namespace: str) -> str:

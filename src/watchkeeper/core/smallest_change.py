@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from watchkeeper.core.admission import CHECKS, Case
 from watchkeeper.core.policy import TenantRules, TriggerRule, path_part
-from watchkeeper.core.time import SECOND, Instant
+from watchkeeper.core.time import SECOND, Instant, to_iso
 
 LINES_MAX = 2 * len(CHECKS)
 
@@ -29,22 +29,41 @@ class Line(NamedTuple):
         return f"{self.path} = {self.value}"
 
 
-def smallest_change(case: Case, held_since: Instant | None = None) -> tuple[Line, ...]:
-    """The lines to write; none where the event was allowed, or where no document helps.
+class Change(NamedTuple):
+    """The lines to write, or why no document helps. Both are absent for an ALLOW."""
+
+    lines: tuple[Line, ...] = ()
+    none_because: str | None = None
+
+
+def smallest_change(case: Case, held_since: Instant | None = None) -> Change:
+    """The least that the policy must give way for the event to be allowed.
 
     `held_since` is when the decision was given that holds the event's key, if one does.
     """
+    is_known = case.event.trigger_type in case.rules.triggers
     lines: dict[str, Line] = {}
     for _ in range(LINES_MAX):
         binding = next((name for name, check in CHECKS if check(case) is not None), None)
         if binding is None:
-            return tuple(lines.values())
+            return Change(tuple(lines.values()))
         found = _MET[binding](case, held_since) if binding in _MET else None
         if found is None:
-            return ()
+            why = _unmet(case, binding, is_next=bool(lines))
+            return Change((), why if is_known else _without_type(case, why))
         case, met = found
         lines |= {line.path: line for line in met}
-    return ()
+    raise AssertionError("a check objects to what it was given")
+
+
+def _unmet(case: Case, binding: str, *, is_next: bool) -> str:
+    """Why the search ended at this check, and whether others were met before it."""
+    said = _UNMET[binding](case)
+    return f"the {binding.replace('_', ' ')} would bind next: {said}" if is_next else said
+
+
+def _without_type(case: Case, why: str) -> str:
+    return f"the policy has no trigger type {case.event.trigger_type}; if it had, {why}"
 
 
 Met = tuple[Case, list[Line]]
@@ -114,6 +133,24 @@ _MET: Mapping[str, Callable[[Case, Instant | None], Met | None]] = {
     "cooldown": _cooled_less,
     "account_hourly_cap": _account_cap_more,
     "tenant_hourly_cap": _tenant_cap_more,
+}
+
+
+def _slot_comes_first(case: Case) -> str:
+    slot = case.busy_until
+    assert slot is not None
+    return f"a run is reserved for {to_iso(slot)} and comes first, whatever the cooldown"
+
+
+_UNMET: Mapping[str, Callable[[Case], str]] = {
+    "idempotency": lambda _: "a repeat has the answer of the decision that holds its key",
+    "kill_switch": lambda case: f"the kill switch {case.kill_switch} is not part of the policy",
+    "coalescing": lambda case: (
+        "a retry of this type waits for "
+        + to_iso(case.state.pending[case.event.trigger_type].due_at)
+    ),
+    "cooldown": _slot_comes_first,
+    "saturation": lambda _: "the event's own saturation score is 1 or more",
 }
 
 

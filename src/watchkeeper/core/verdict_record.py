@@ -68,6 +68,8 @@ def _event(event: Event) -> dict[str, Any]:
         data["scheduled_at"] = event.scheduled_at
     if event.signal_id is not None:
         data["signal_id"] = event.signal_id
+    if event.slot_cooldown_us is not None:
+        data["slot_cooldown_us"] = event.slot_cooldown_us
     data["trigger_type"] = event.trigger_type
     return data
 
@@ -99,6 +101,7 @@ def read_event(data: dict[str, Any]) -> Event:
         retry_of=raw.get("retry_of"),
         moved=raw.get("moved", False),
         signal_id=raw.get("signal_id"),
+        slot_cooldown_us=raw.get("slot_cooldown_us"),
     )
 
 

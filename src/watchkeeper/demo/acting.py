@@ -15,6 +15,9 @@ from watchkeeper.app import App
 from watchkeeper.core.plans import ENDED, PlanStatus
 from watchkeeper.demo.cast import NAMES, account_name
 from watchkeeper.demo.scene import Scene
+from watchkeeper.handler_types import ActionHandler
+from watchkeeper.input_types import PlanStatus as StatusName
+from watchkeeper.input_types import RiskName
 from watchkeeper.results import Run
 
 KIND = "RENEWAL_DEFENSE"
@@ -97,7 +100,7 @@ class Renewals:
         return Outcome.success(f"case {case} of {action.account_id} is with the support lead")
 
 
-OPEN = ("APPROVED", "ACTIVE", "PAUSED")
+OPEN: tuple[StatusName, ...] = ("APPROVED", "ACTIVE", "PAUSED")
 
 
 def steps_for(worrying: list[str]) -> list[dict[str, Any]]:
@@ -117,7 +120,7 @@ def is_renewed(facts: Mapping[str, Any]) -> bool:
 
 def register_actions(app: App, renewals: Renewals) -> None:
     """Those that a program of yours has registered stay yours."""
-    handlers = {
+    handlers: dict[str, tuple[RiskName, ActionHandler]] = {
         "REQUEST_RENEWAL_MEETING": ("low", renewals.request_meeting),
         "PREP_RENEWAL_BRIEF": ("low", renewals.write_brief),
         "ESCALATE_SUPPORT_RISK": ("medium", renewals.escalate),

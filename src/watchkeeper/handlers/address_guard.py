@@ -118,6 +118,10 @@ def check_endpoint(endpoint: Endpoint) -> httpx2.URL:
     )
 
 
+OPENED_BY = " (for receivers of your own network: WATCHKEEPER_WEBHOOKS_PRIVATE)"
+"""The setting that opens what is refused. Link-local addresses are never opened."""
+
+
 def check_url(
     url: str,
     *,
@@ -136,7 +140,8 @@ def check_url(
     if found.scheme not in (encrypted, plain):
         raise _wrong(f"must begin with {encrypted}:// or {plain}://")
     if found.scheme == plain and not (allow_http or private_ok):
-        raise _wrong(f"must begin with {encrypted}://: {plain}:// is not encrypted")
+        told = f"must begin with {encrypted}://: {plain}:// is not encrypted"
+        raise _wrong(told + OPENED_BY)
     if kind == "webhook" and "@" in _AUTHORITY_END.split(url.partition("://")[2], maxsplit=1)[0]:
         raise _wrong("must not contain a user name or password")
     if kind == "nats" and not _SUBJECT.fullmatch(found.path):
@@ -173,7 +178,8 @@ def _check_host(host: str, *, private_ok: bool) -> None:
         if "%" in host:
             raise _wrong("must not name a network interface")
         if not allowed(host, private_ok=private_ok):
-            raise _wrong("must not be at a private or reserved address")
+            opened_by = OPENED_BY if allowed(host, private_ok=True) else ""
+            raise _wrong("must not be at a private or reserved address" + opened_by)
         return
     labels = host.split(".")
     if len(host) > HOST_LENGTH_MAX or not all(map(_LABEL.fullmatch, labels)):
@@ -181,7 +187,7 @@ def _check_host(host: str, *, private_ok: bool) -> None:
     if _NUMBER.fullmatch(labels[-1]):
         raise _wrong("must write an IPv4 address as four decimal numbers")
     if not private_ok and (len(labels) == 1 or labels[-1] == "localhost"):
-        raise _wrong("must have a public domain name as its host")
+        raise _wrong("must have a public domain name as its host" + OPENED_BY)
 
 
 def _is_literal(host: str) -> bool:

@@ -7,18 +7,15 @@ out, and `finish` once for those that have ended.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-from watchkeeper.core import delivery
 from watchkeeper.core.delivery import AttemptResult, Delivered, DeliveryRule
 from watchkeeper.core.ids import MessageId, Token
 from watchkeeper.core.sinks import Reach
 from watchkeeper.handlers.endpoint import Endpoint, Kind, Sender
-from watchkeeper.handlers.results import Reject, Retry
 from watchkeeper.moves.lose_messages import OnLost
 from watchkeeper.store.database import Database
 from watchkeeper.store.leases import Message
@@ -30,6 +27,10 @@ BATCH_MAX = 100
 
 AT_ONCE_MAX = 10
 """Messages that the dispatcher deals with itself before it looks at others again."""
+
+
+OWN = "own"
+"""The kind of handlers that Watchkeeper brings itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,10 @@ class Topic:
     is_at_once: bool = False
     """Nothing is called: a message is dealt with where its end is written."""
     batch_max: int = BATCH_MAX
+    kind: str = "topic"
+    """What its handler is called in the log: decision, connector, action, usage sink, topic."""
+    is_one_by_one: bool = False
+    """The end of one message may stop the next: without threads, each is prepared after it."""
 
     @property
     def is_async(self) -> bool:
@@ -136,6 +141,8 @@ class Registry:
         prepare: Prepare | None = None,
         finish: Finish | None = None,
         carry_on: CarryOn | None = None,
+        kind: str = "topic",
+        is_one_by_one: bool = False,
     ) -> None:
         """Call a function for each message. It may be `async`."""
         self._topics[namespace, name] = Topic(
@@ -145,14 +152,17 @@ class Registry:
             prepare=prepare,
             finish=finish,
             carry_on=carry_on,
+            kind=kind,
+            is_one_by_one=is_one_by_one,
         )
 
     def handle_batch(
         self, name: str, deliver: Deliver, *, namespace: str = NAMESPACE, batch_max: int = BATCH_MAX
     ) -> None:
         """Call a function for many messages at once; it answers for each, in order."""
-        topic = Topic(namespace=namespace, name=name, deliver=deliver, batch_max=batch_max)
-        self._topics[namespace, name] = topic
+        self._topics[namespace, name] = Topic(
+            namespace=namespace, name=name, deliver=deliver, batch_max=batch_max, kind=OWN
+        )
 
     def handle_at_once(
         self,
@@ -176,6 +186,7 @@ class Registry:
             leads_to=leads_to,
             is_at_once=True,
             batch_max=batch_max,
+            kind=OWN,
         )
 
     def get(self, namespace: str, name: str) -> Topic | None:
@@ -218,52 +229,6 @@ class Registry:
     def ended_by(self, one: Ended) -> Topic:
         """The topic whose `finish` writes this end."""
         return one.argument.topic if isinstance(one.argument, Departure) else self.of(one.message)
-
-
-def attempt(call: Call, argument: object) -> tuple[AttemptResult, object]:
-    """Call a handler once. Whatever it raises is an answer, `SystemExit` too."""
-    try:
-        value = call(argument)
-    except BaseException as error:
-        return result_of(error), None
-    return DELIVERED, value
-
-
-async def attempt_async(
-    call: Call, argument: object, timeout_seconds: float | None = None
-) -> tuple[AttemptResult, object]:
-    try:
-        if timeout_seconds is None:
-            value = await call(argument)
-        else:
-            async with asyncio.timeout(timeout_seconds):
-                value = await call(argument)
-    except BaseException as error:
-        return result_of(error), None
-    return DELIVERED, value
-
-
-def result_of(error: BaseException) -> AttemptResult:
-    """What an exception of a handler says about its attempt."""
-    match error:
-        case Retry():
-            return delivery.Retry(str(error), error.after)
-        case Reject():
-            return delivery.Reject(str(error))
-        case _:
-            return delivery.Retry(f"{type(error).__name__}: {error}")
-
-
-def attempt_batch(topic: Topic, db: Database, messages: list[Message]) -> list[Ended]:
-    """Deliver a batch; one that fails as a whole fails for each of its messages."""
-    assert topic.deliver is not None
-    try:
-        results = list(topic.deliver(db, messages))
-        if len(results) != len(messages):
-            raise ValueError(f"{len(results)} answers for {len(messages)} messages")
-    except BaseException as error:
-        results = [result_of(error)] * len(messages)
-    return [Ended(m, m, result) for m, result in zip(messages, results, strict=True)]
 
 
 def make_sender(kind: Kind) -> Sender:

@@ -51,6 +51,10 @@ class Leases:
     def __len__(self) -> int:
         return len(self._held)
 
+    def messages(self) -> list[Message]:
+        """What is held, in the order in which it was claimed."""
+        return [message for message, _ in list(self._held.values())]
+
     def hold(
         self, messages: Iterable[Message], queue: Queue, since: float, timeout_us: int | None
     ) -> None:

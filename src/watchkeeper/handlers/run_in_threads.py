@@ -9,29 +9,27 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
-from watchkeeper.handlers.registry import (
-    Ended,
-    NotStarted,
-    Topic,
-    attempt,
-    attempt_async,
-    attempt_batch,
-)
+from watchkeeper.failures import words_of
+from watchkeeper.handlers.attempts import attempt, attempt_async, attempt_batch, result_of
+from watchkeeper.handlers.loop_thread import LoopThread
+from watchkeeper.handlers.registry import Ended, NotStarted, Topic
 from watchkeeper.store.database import Database
 from watchkeeper.store.leases import Message
 
 IDLE_SECONDS_MAX = 30.0
 """A thread that found nothing to do for this long ends."""
 
-_LOOK_SECONDS = 0.01
-
 Piece: TypeAlias = tuple[Message, Any] | list[Message]
 """A message and what its handler is called with; or a batch."""
+
+_log = logging.getLogger("watchkeeper.handlers")
 
 
 class Crew:
@@ -139,8 +137,17 @@ class Crew:
             threading.Thread(target=self._work, name=name, daemon=True).start()
 
     def _work(self) -> None:
-        waiting, ended, call = self._waiting, self._ended, self.topic.call
-        may_start = self._may_start
+        """Until nothing came for a while. A thread that ends in another way is not counted."""
+        try:
+            self._help()
+        except BaseException as error:  # thrown into the thread: no handler gets here
+            with self._arrival:
+                self._threads -= 1 if self._threads > 0 else 0
+            _log.error("a thread of %s ended: %s", self.topic.name, words_of(error))
+            self._wake()
+
+    def _help(self) -> None:
+        waiting = self._waiting
         while True:
             try:
                 piece = waiting.popleft()
@@ -148,18 +155,23 @@ class Crew:
                 if not self._await_arrival():
                     return
                 continue
-            if not may_start(piece[0]):
-                self._give_back(piece)
-            elif isinstance(piece, list):
-                ended.extend(attempt_batch(self.topic, self._db, piece))
-            else:
-                assert call is not None
-                message, argument = piece
-                result, value = attempt(call, argument)
-                ended.append(Ended(message, argument, result, value))
-            self._ended_count += 1
+            try:
+                self._attempt(piece)
+            except BaseException as error:
+                self._ended.extend(_broken(piece, error))
+                raise
+            finally:
+                self._ended_count += 1
             if not waiting:
                 self._wake()
+
+    def _attempt(self, piece: Piece) -> None:
+        if not self._may_start(piece[0]):
+            self._give_back(piece)
+        elif isinstance(piece, list):
+            self._ended.extend(attempt_batch(self.topic, self._db, piece))
+        else:
+            self._ended.append(attempt(self.topic, *piece))
 
     def _await_arrival(self) -> bool:
         with self._arrival:
@@ -168,8 +180,10 @@ class Crew:
             if self._threads < 0:
                 return False
             self._idle += 1
-            came = self._arrival.wait(IDLE_SECONDS_MAX)
-            self._idle -= 1
+            try:
+                came = self._arrival.wait(IDLE_SECONDS_MAX)
+            finally:
+                self._idle -= 1
             if self._threads < 0:
                 return bool(self._waiting)
             if not came and not self._waiting:
@@ -183,15 +197,17 @@ class Crew:
         for piece in pieces:
             assert not isinstance(piece, list)
             if self._may_start(piece[0]):
-                self._loop.spawn(self._attempt_async(*piece))
+                self._loop.spawn(self._attempt_async(*piece), partial(self._unbegun, piece))
             else:
-                self._give_back(piece)
-                self._wake()
+                self._unbegun(piece)
+
+    def _unbegun(self, piece: Piece) -> None:
+        self._give_back(piece)
+        self._wake()
 
     async def _attempt_async(self, message: Message, argument: object) -> None:
-        assert self.topic.call is not None
-        result, value = await attempt_async(self.topic.call, argument, self.timeout_seconds)
-        self._ended.append(Ended(message, argument, result, value))
+        ended = await attempt_async(self.topic, message, argument, self.timeout_seconds)
+        self._ended.append(ended)
         self._ended_count += 1
         if not self._is_waking:  # behind those that are ready: what ends together is written so
             self._is_waking = True
@@ -202,58 +218,8 @@ class Crew:
         self._wake()
 
 
-class LoopThread:
-    """One event loop in a thread of its own, started when the first async handler needs it."""
-
-    def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        self._running: set[asyncio.Task[None]] = set()
-
-    def call(self, deed: Callable[..., None], *arguments: object) -> None:
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            self._thread = threading.Thread(
-                target=self._loop.run_forever, name="watchkeeper async", daemon=True
-            )
-            self._thread.start()
-        self._loop.call_soon_threadsafe(deed, *arguments)
-
-    def spawn(self, coroutine: Any) -> None:
-        """On the loop: keep the coroutine alive until it is through."""
-        assert self._loop is not None
-        begun = self._loop.create_task(coroutine)
-        self._running.add(begun)
-        begun.add_done_callback(self._running.discard)
-
-    def finish(self, coroutine: Coroutine[Any, Any, None], timeout_seconds: float) -> None:
-        """Wait for one last thing to be done on the loop, if there is one."""
-        if self._loop is None:
-            coroutine.close()
-            return
-        done = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
-        with contextlib.suppress(Exception):
-            done.result(timeout_seconds)
-
-    def close(self, timeout_seconds: float) -> None:
-        """Cancel what still runs and end the thread."""
-        if self._loop is None or self._thread is None:
-            return
-        self._loop.call_soon_threadsafe(self._cancel)
-        self._thread.join(timeout_seconds)
-        if not self._thread.is_alive():
-            self._loop.close()
-            self._loop = self._thread = None
-
-    def _cancel(self) -> None:
-        assert self._loop is not None
-        for begun in self._running:
-            begun.cancel()
-        self._loop.call_soon(self._stop_when_idle)
-
-    def _stop_when_idle(self) -> None:
-        assert self._loop is not None
-        if self._running:
-            self._loop.call_later(_LOOK_SECONDS, self._stop_when_idle)
-        else:
-            self._loop.stop()
+def _broken(piece: Piece, error: BaseException) -> list[Ended]:
+    """How messages end whose thread ended with them in hand."""
+    if isinstance(piece, list):
+        return [Ended(m, m, result_of(error)) for m in piece]
+    return [Ended(*piece, result_of(error))]

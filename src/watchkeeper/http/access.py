@@ -39,6 +39,11 @@ class Caller:
     role: str
     tenant_id: TenantId | None = None
 
+    @property
+    def party(self) -> str:
+        """The sharer of places: a tenant, or a key for all tenants by itself."""
+        return f"caller:{self.name}" if self.tenant_id is None else f"tenant:{self.tenant_id}"
+
 
 @dataclass(frozen=True, slots=True)
 class Need:

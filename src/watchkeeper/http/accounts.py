@@ -40,7 +40,7 @@ def get_accounts(
     limit: Limit = LIMIT,
     cursor: Cursor = None,
 ) -> Response:
-    """Accounts by name, each with its heat as it is now."""
+    """List accounts by name, each with its heat now."""
     after = position(cursor, "accounts", "")
     wanted = None if tier is None else Tier[tier]
     found = list_accounts(ctx.db, ctx.tenant(tenant_id), after, limit, wanted)
@@ -51,7 +51,7 @@ def get_accounts(
 @routes.put("/v1/accounts/{account_id:path}", response_model=ChangedAccountOut)
 @needs(Access.OPERATE)
 def put_account(account_id: AccountName, body: AccountIn, ctx: Ctx) -> Response:
-    """Tell an account something new. A change of posture or lifecycle state is a trigger."""
+    """Change an account. A change of its posture or lifecycle state fires a trigger."""
     tenant_id = ctx.tenant_to_write(body.tenant_id)
     name = AccountId(account_id)
     change = AccountChange(body.posture, body.lifecycle_state, body.attributes)
@@ -63,7 +63,7 @@ def put_account(account_id: AccountName, body: AccountIn, ctx: Ctx) -> Response:
 @routes.get("/v1/accounts/{account_id:path}/why-not", response_model=WhyNotOut)
 @needs(Access.READ)
 def get_why_not(account_id: AccountName, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
-    """What a trigger of each type would get now, and why. Nothing changes."""
+    """Explain the verdict that a trigger of each type would get now. Changes nothing."""
     name = AccountId(account_id)
     return answer(why_not(ctx.db, ctx.tenant_of(Thing.ACCOUNT, name, tenant_id), name).to_json())
 
@@ -71,7 +71,7 @@ def get_why_not(account_id: AccountName, ctx: Ctx, tenant_id: TenantQuery = None
 @routes.get("/v1/accounts/{account_id:path}", response_model=ShownAccountOut)
 @needs(Access.READ)
 def get_account(account_id: AccountName, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
-    """One account: its heat as it is now, its next pulls, the tiers it had, and its plans."""
+    """Show an account: its heat now, its next pulls, the heat tiers it had, and its plans."""
     name = AccountId(account_id)
     whose = ctx.tenant_of(Thing.ACCOUNT, name, tenant_id)
     return answer(views.shown_account(show_account(ctx.db, whose, name), whose))

@@ -22,6 +22,7 @@ from watchkeeper.input_types import INTEGER_MAX, PRINTABLE, TenantName
 LIMIT_MAX = 200
 LIMIT = 50
 CURSOR_LENGTH_MAX = 2048
+CURSOR_PATTERN = "^[A-Za-z0-9_-]+$"
 LENGTH_MAX = 200
 
 T = TypeVar("T")
@@ -29,7 +30,11 @@ T = TypeVar("T")
 Limit = Annotated[int, Query(ge=1, le=LIMIT_MAX, description="How many at most.")]
 Cursor = Annotated[
     str | None,
-    Query(max_length=CURSOR_LENGTH_MAX, description="`next_cursor` of the page before."),
+    Query(
+        max_length=CURSOR_LENGTH_MAX,
+        description="`next_cursor` of the page before.",
+        json_schema_extra={"pattern": CURSOR_PATTERN},
+    ),
 ]
 TenantQuery = Annotated[
     TenantName | None, Query(description="Needed only with a key for all tenants.")

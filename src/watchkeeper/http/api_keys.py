@@ -6,7 +6,8 @@ from typing import Annotated
 
 from fastapi import Path, Response
 
-from watchkeeper.actions.create_api_key import create_api_key
+from watchkeeper.actions.answer_once import AlreadyDone
+from watchkeeper.actions.create_api_key import create_api_key, stored_key
 from watchkeeper.actions.revoke_api_key import revoke_api_key
 from watchkeeper.actions.views import list_api_keys
 from watchkeeper.http import views
@@ -32,16 +33,20 @@ routes = router("api keys")
 @routes.post("/v1/api-keys", status_code=201, response_model=NewApiKeyOut)
 @needs(Access.ADMINISTER, answers_secret=True)
 def post_api_key(body: ApiKeyIn, ctx: Ctx) -> Response:
-    """Make a key. It is shown in this answer and never again."""
+    """Create an API key. Its secret is shown in this answer and never again."""
     every = body.tenant_id is None and ctx.caller.tenant_id is None
     tenant_id = None if every else ctx.tenant_to_write(body.tenant_id)
-    made = create_api_key(
-        ctx.db,
-        tenant_id,
-        body.role,
-        expires_at=body.expires_at,
-        created_by=ctx.caller.name,
-    )
+    try:
+        made = create_api_key(
+            ctx.db,
+            tenant_id,
+            body.role,
+            expires_at=body.expires_at,
+            created_by=ctx.caller.name,
+            once=ctx.once,
+        )
+    except AlreadyDone as done:
+        return answer({**views.api_key(stored_key(ctx.db, done.note)), "key": None}, 201)
     return answer({**views.api_key(made.stored), "key": made.key}, 201)
 
 
@@ -50,7 +55,7 @@ def post_api_key(body: ApiKeyIn, ctx: Ctx) -> Response:
 def get_api_keys(
     ctx: Ctx, tenant_id: TenantQuery = None, limit: Limit = LIMIT, cursor: Cursor = None
 ) -> Response:
-    """The tenant's keys; everybody's for a key for all tenants that names none."""
+    """List the tenant's API keys; all keys where a key for all tenants names none."""
     after = position(cursor, "api-keys", "")
     found = list_api_keys(ctx.db, ctx.tenant_if_named(tenant_id), after, limit)
     last = found[-1].key_id if found else None
@@ -64,6 +69,6 @@ def delete_api_key(
     ctx: Ctx,
     tenant_id: TenantQuery = None,
 ) -> Response:
-    """Revoke a key. The next request with it is refused."""
+    """Revoke an API key. The next request with it is refused. Idempotent."""
     revoke_api_key(ctx.db, ctx.tenant_if_named(tenant_id), key_id, revoked_by=ctx.caller.name)
     return nothing()

@@ -46,10 +46,12 @@ from watchkeeper.http import (
     triggers,
     turns,
 )
+from watchkeeper.http.access import JSON
 from watchkeeper.http.answers import answer
 from watchkeeper.http.context import Server, Workers
 from watchkeeper.http.edge import Edge
 from watchkeeper.http.keys import Keyring
+from watchkeeper.http.operations import operation_id
 from watchkeeper.http.page_errors import for_browsers
 from watchkeeper.http.pages import PAGES
 from watchkeeper.http.route import GuardedRoute
@@ -129,17 +131,17 @@ def create_app(
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
+        generate_unique_id_function=operation_id,
         # Its own would write the query of a request into traces; ours are in `telemetry`.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         lifespan=_lifespan,
     )
     app.state.server = server
     app.state.guarded = _guarded_routes()
-    for routes in ROUTERS:
+    app.state.routes = []
+    for routes in (health.routes, *ROUTERS, *PAGES):  # in the order in which they are matched
         app.include_router(routes)
-    app.include_router(health.routes)
-    for pages in PAGES:
-        app.include_router(pages)
+        app.state.routes += routes.routes
     _describe(app)
     problems.install(app, for_browsers)
     app.add_middleware(Edge, settings=settings)
@@ -176,13 +178,13 @@ def _guarded_routes() -> list[GuardedRoute]:
 
 def _describe(app: FastAPI) -> None:
     """What anybody may see: the description of the API."""
-    described: list[dict[str, object]] = []
+    described: list[bytes] = []
 
     @app.get("/openapi.json", include_in_schema=False)
     async def get_description() -> Response:
         if not described:
-            described.append(openapi.describe(app))
-        return answer(described[0])
+            described.append(bytes(answer(openapi.describe(app)).body))
+        return Response(described[0], media_type=JSON)
 
 
 @asynccontextmanager

@@ -21,7 +21,7 @@ routes = router("budgets")
 @routes.put("/v1/budgets/pull", response_model=PullBudgetOut)
 @needs(Access.ADMINISTER)
 def put_pull_budget(body: PullBudgetIn, ctx: Ctx) -> Response:
-    """Set how many units may be pulled in a UTC day; what was pulled today counts."""
+    """Set how many units may be pulled in a UTC day. Units pulled today count."""
     whose = ctx.tenant_to_write(body.tenant_id)
     set_pull_budget(ctx.db, whose, body.budget(), by=ctx.caller.name)
     return answer(_shown(ctx, whose))
@@ -34,14 +34,14 @@ def get_pull_budget(
     tenant_id: TenantQuery = None,
     date: Annotated[Day | None, Query(description="A UTC day; else today.")] = None,
 ) -> Response:
-    """What was pulled on a day, in all and by connector, and what the budget leaves of it."""
+    """Show the units pulled on a day, in total and by connector, and those left of the budget."""
     return answer(_shown(ctx, ctx.tenant(tenant_id), date))
 
 
 @routes.delete("/v1/budgets/pull", status_code=204)
 @needs(Access.ADMINISTER)
 def delete_pull_budget(ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
-    """Remove the budget: nothing is pulled for the tenant until it has one again."""
+    """Remove the pull budget. Nothing is pulled for the tenant until it has one again."""
     set_pull_budget(ctx.db, ctx.tenant(tenant_id), None, by=ctx.caller.name)
     return nothing()
 

@@ -19,6 +19,7 @@ routes = router("clock")
 @routes.get("/v1/clock", response_model=ClockOut)
 @needs(Access.READ)
 def get_clock(ctx: Ctx) -> Response:
+    """Show the time on the database, and whether its clock is virtual."""
     now, is_virtual = clock_now(ctx.db)
     return answer({"now": to_iso(now), "virtual": is_virtual})
 
@@ -26,8 +27,8 @@ def get_clock(ctx: Ctx) -> Response:
 @routes.post("/v1/clock/advance", response_model=AdvancedOut)
 @needs(Access.ADMINISTER, all_tenants=True)
 def post_clock_advance(body: ClockIn, ctx: Ctx) -> Response:
-    """Move the virtual clock through every due instant; answers when all of it is done."""
+    """Advance the virtual clock through every due instant. Answers when all due work is done."""
     workers = ctx.server.workers
     drain = None if workers is None else workers.drain
-    done = advance_clock(ctx.db, body.seconds, drain, ctx.server.turns)
+    done = advance_clock(ctx.db, body.seconds, drain, ctx.server.turns, ctx.once)
     return answer({"now": to_iso(done.now_at), "steps": done.steps, "ran": dict(done.ran)})

@@ -21,7 +21,7 @@ routes = router("connectors")
 @routes.put("/v1/connectors/{connector_id}", response_model=ConnectorOut)
 @needs(Access.ADMINISTER, all_tenants=True)
 def put_connector(connector_id: ConnectorName, body: ConnectorIn, ctx: Ctx) -> Response:
-    """Limit a connector for all tenants together, or the rate of one beside that.
+    """Limit a connector for all tenants together, or its rate for one tenant.
 
     What is absent stays as it is, null lifts a limit.
     """
@@ -46,7 +46,7 @@ def put_connector(connector_id: ConnectorName, body: ConnectorIn, ctx: Ctx) -> R
 def get_connectors(
     ctx: Ctx, tenant_id: TenantQuery = None, limit: Limit = LIMIT, cursor: Cursor = None
 ) -> Response:
-    """Connectors that are registered or limited, and how each does for the tenant."""
+    """List connectors that are registered or limited, each with its state for the tenant."""
     after = position(cursor, "connectors", "")
     found = list_connectors(ctx.db, ctx.tenant_if_named(tenant_id), after, limit)
     last = found[-1].connector_id if found else None
@@ -56,5 +56,5 @@ def get_connectors(
 @routes.get("/v1/connectors/{connector_id}", response_model=ConnectorOut)
 @needs(Access.READ)
 def get_connector(connector_id: ConnectorName, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
-    """One connector: its limits, its slots in use, and its breaker for the tenant."""
+    """Show a connector: its limits, its slots in use, and its breaker for the tenant."""
     return answer(show_connector(ctx.db, connector_id, ctx.tenant_if_named(tenant_id)).to_json())

@@ -13,6 +13,7 @@ from anyio import CapacityLimiter
 from fastapi import Depends, Request
 
 from watchkeeper.actions.admit import Admission
+from watchkeeper.actions.answer_once import Once
 from watchkeeper.actions.create_tenant import create_tenant
 from watchkeeper.actions.follow_ledger import Feed
 from watchkeeper.actions.locate_tenant import Thing, locate_tenant
@@ -29,6 +30,7 @@ from watchkeeper.http.failed_logins import FailedLogins
 from watchkeeper.http.glances import Glances
 from watchkeeper.http.keys import Keyring
 from watchkeeper.http.session import Sessions
+from watchkeeper.http.shared import Shared
 from watchkeeper.http.views import rendered
 from watchkeeper.inputs import parse_tenant_id
 from watchkeeper.plan_methods import Proposer
@@ -68,6 +70,8 @@ class Server:
     glances: Glances = field(default_factory=Glances)
     failed_logins: FailedLogins = field(default_factory=FailedLogins)
     travels: Travels = field(default_factory=Travels)
+    readiness: Shared[bool] = field(default_factory=Shared)
+    measures: Shared[bytes] = field(default_factory=Shared)
     health_threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(2))
     feed_threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(4))
 
@@ -83,6 +87,7 @@ class Context:
     server: Server
     caller: Caller
     request_id: str
+    once: Once | None = None  # of a request with an Idempotency-Key
 
     @property
     def db(self) -> Database:
@@ -150,7 +155,8 @@ def identifier(text: str, what: str) -> str:
 
 async def context(request: Request) -> Context:
     server: Server = request.app.state.server
-    return Context(server, request.state.caller, request.state.request_id)
+    once: Once | None = getattr(request.state, "once", None)
+    return Context(server, request.state.caller, request.state.request_id, once)
 
 
 Ctx = Annotated[Context, Depends(context)]

@@ -52,7 +52,7 @@ def get_decisions(
     limit: Limit = LIMIT,
     cursor: Cursor = None,
 ) -> Response:
-    """Decisions that match every filter, newest first."""
+    """List decisions that match every filter, newest first."""
     whose = ctx.tenant(tenant_id)
     wanted = {
         "subject": account_id,
@@ -77,7 +77,7 @@ def get_decisions(
 @routes.get("/v1/decisions/{decision_id}", response_model=ShownDecisionOut)
 @needs(Access.READ)
 def get_decision(decision_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
-    """One decision, with its run and the turns that metered it."""
+    """Show a decision, with its run and the turns that metered it."""
     name = identifier(decision_id, "decision")
     return _shown(ctx, ctx.tenant_of(Thing.DECISION, name, tenant_id), DecisionId(name))
 
@@ -85,7 +85,7 @@ def get_decision(decision_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> R
 @routes.get("/v1/decisions/{decision_id}/explain", response_model=ExplainOut)
 @needs(Access.READ)
 def get_explanation(decision_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
-    """Why: each check with what it compared, the one that bound, and what would have passed."""
+    """Explain a decision: each check and its values, the one that decided, and what would pass."""
     name = identifier(decision_id, "decision")
     whose = ctx.tenant_of(Thing.DECISION, name, tenant_id)
     return answer(explain_decision(ctx.db, whose, name).to_json())
@@ -94,7 +94,7 @@ def get_explanation(decision_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -
 @routes.get("/v1/decisions/{decision_id}/bundle", response_model=BundleOut)
 @needs(Access.READ)
 def get_bundle(decision_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
-    """All that a decision depended on, in one document that decides to the same bytes again."""
+    """Export all that a decision depended on. Replaying the document gives the same bytes."""
     name = identifier(decision_id, "decision")
     return answer(export_bundle(ctx.db, ctx.tenant_of(Thing.DECISION, name, tenant_id), name))
 
@@ -102,7 +102,7 @@ def get_bundle(decision_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Res
 @routes.post("/v1/decisions/{decision_id}/outcome", response_model=ShownDecisionOut)
 @needs(Access.INGEST)
 def post_outcome(decision_id: str, body: OutcomeIn, ctx: Ctx) -> Response:
-    """Say how a run ended that was delivered to a webhook. Saying it twice is saying it.
+    """Report how a run that was delivered to a webhook ended. Idempotent.
 
     With what it used, its turn is settled in the same transaction.
     """

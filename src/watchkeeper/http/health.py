@@ -8,13 +8,11 @@ import anyio
 from fastapi import APIRouter, Request, Response
 
 from watchkeeper import telemetry
-from watchkeeper.actions.count_acts import count_open_intents
-from watchkeeper.actions.show_reports import count_backoffs
-from watchkeeper.actions.views import count_messages
+from watchkeeper.actions.measure import read_gauges
 from watchkeeper.errors import NotFound
 from watchkeeper.http.answers import answer
 from watchkeeper.http.context import Server
-from watchkeeper.http.problems import problem
+from watchkeeper.http.problems import MEDIA, problem
 from watchkeeper.store.database import reachable
 
 READY_SECONDS_MAX = 2.0
@@ -28,12 +26,26 @@ async def get_healthz() -> Response:
     return answer({"status": "ok"})
 
 
-@routes.get("/readyz")
+@routes.get(
+    "/readyz",
+    responses={
+        503: {
+            "description": "Stopping, or without the database.",
+            "content": {MEDIA: {"schema": {"$ref": "#/components/schemas/ProblemOut"}}},
+        }
+    },
+)
 async def get_readyz(request: Request) -> Response:
     """Whether to send requests here: not while stopping, nor without the database."""
     server: Server = request.app.state.server
     if server.stopping.is_set():
         return _not_ready(request, "this server is stopping")
+    if not await server.readiness.share(lambda: _is_reachable(server)):
+        return _not_ready(request, "the database does not answer")
+    return answer({"status": "ready"})
+
+
+async def _is_reachable(server: Server) -> bool:
     try:
         with anyio.fail_after(READY_SECONDS_MAX):
             # Threads of its own: those of the requests may all be waiting for the database.
@@ -41,31 +53,27 @@ async def get_readyz(request: Request) -> Response:
                 reachable, server.db, limiter=server.health_threads, abandon_on_cancel=True
             )
     except Exception:
-        return _not_ready(request, "the database does not answer")
-    return answer({"status": "ready"})
+        return False
+    return True
 
 
 @routes.get("/metrics")
 async def get_metrics(request: Request) -> Response:
-    """What was measured, in Prometheus's text format; elsewhere if `metrics_port` is set."""
+    """Metrics in the text format of Prometheus; on another port if `metrics_port` is set."""
     server: Server = request.app.state.server
     if server.settings.metrics_port is not None:
         raise NotFound("metrics are served on a port of their own")
+    text = await server.measures.share(lambda: _measured(server))
+    return Response(text, media_type=telemetry.METRICS_MEDIA)
+
+
+async def _measured(server: Server) -> bytes:
     with suppress(Exception), anyio.fail_after(READY_SECONDS_MAX):
         # Without the database everything else is still told.
-        counted = await anyio.to_thread.run_sync(
-            count_messages, server.db, limiter=server.health_threads, abandon_on_cancel=True
+        await anyio.to_thread.run_sync(
+            read_gauges, server.db, limiter=server.health_threads, abandon_on_cancel=True
         )
-        telemetry.set_outbox(counted)
-        backoffs = await anyio.to_thread.run_sync(
-            count_backoffs, server.db, limiter=server.health_threads, abandon_on_cancel=True
-        )
-        telemetry.set_backoffs(backoffs)
-        intents = await anyio.to_thread.run_sync(
-            count_open_intents, server.db, limiter=server.health_threads, abandon_on_cancel=True
-        )
-        telemetry.set_open_intents(intents)
-    return Response(telemetry.exposition(), media_type=telemetry.METRICS_MEDIA)
+    return telemetry.exposition()
 
 
 def _not_ready(request: Request, why: str) -> Response:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated
 
 from fastapi import Query, Response
 
 from watchkeeper.act_inputs import IntentOutcomeIn, Name, ReasonIn
 from watchkeeper.act_results import intent_of
+from watchkeeper.actions.answer_once import AlreadyDone
 from watchkeeper.actions.deeds import DEEDS, Order
 from watchkeeper.actions.explain_act import explain_intent
 from watchkeeper.actions.locate_tenant import Thing
@@ -21,8 +23,8 @@ from watchkeeper.http.answers import LIMIT, Cursor, Limit, TenantQuery, answer, 
 from watchkeeper.http.context import Context, Ctx, identifier, is_identifier
 from watchkeeper.http.route import router
 from watchkeeper.http.shapes import Page
-from watchkeeper.http.shapes_act import ActExplainOut, IntentOut, IntentStatus, ReportedOut
-from watchkeeper.input_types import AccountName, Id
+from watchkeeper.http.shapes_act import ActExplainOut, IntentOut, ReportedOut
+from watchkeeper.input_types import AccountName, Id, IntentStatus
 from watchkeeper.moves.steps import Ending
 
 routes = router("intents")
@@ -40,7 +42,7 @@ def get_intents(
     limit: Limit = LIMIT,
     cursor: Cursor = None,
 ) -> Response:
-    """Intents that match every filter, the newest first. `PENDING_APPROVAL` wait for a person."""
+    """List intents that match every filter, newest first. `PENDING_APPROVAL` waits for a person."""
     given = {
         "state": status,
         "plan_id": None if plan_id is None else plan_id.lower(),
@@ -62,7 +64,7 @@ def get_intents(
 @routes.get("/v1/intents/{intent_id}", response_model=IntentOut)
 @needs(Access.READ)
 def get_intent(intent_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
-    """One intent: what it asks for, who said yes, how it went."""
+    """Show an intent: its action, who approved it, and its outcome."""
     whose, known = _named(ctx, intent_id, tenant_id)
     return answer(_shown(ctx, whose, known))
 
@@ -70,7 +72,7 @@ def get_intent(intent_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Respo
 @routes.get("/v1/intents/{intent_id}/explain", response_model=ActExplainOut)
 @needs(Access.READ)
 def get_intent_explanation(intent_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
-    """Why an action went by itself, was asked for or barred, and what would have changed it."""
+    """Explain why an action ran by itself, needed approval or was blocked."""
     whose, known = _named(ctx, intent_id, tenant_id)
     return answer(explain_intent(ctx.db, whose, known).to_json())
 
@@ -82,7 +84,9 @@ def _deed_route(deed: Deed, words: str) -> None:
     def post_intent_deed(intent_id: str, ctx: Ctx, body: ReasonIn | None = None) -> Response:
         asked = body or ReasonIn()
         whose, known = _named(ctx, intent_id, asked.tenant_id)
-        rule.do(ctx.server.carrier, Order(whose, known, ctx.caller.name, asked.reason))
+        order = Order(whose, known, ctx.caller.name, asked.reason, once=ctx.once)
+        with suppress(AlreadyDone):
+            rule.do(ctx.server.carrier, order)
         return answer(_shown(ctx, whose, known))
 
     post_intent_deed.__name__, post_intent_deed.__doc__ = f"post_intent_{rule.name}", words
@@ -92,20 +96,20 @@ def _deed_route(deed: Deed, words: str) -> None:
 
 _deed_route(
     Deed.APPROVE_INTENT,
-    "Say yes: it is carried out. 409 unless it waits for that and its plan is active.",
+    "Approve an intent: its action is carried out. 409 unless it is pending and its plan active.",
 )
 _deed_route(
     Deed.REJECT_INTENT,
-    "Say no: the step has failed, and the plan is paused until a person resumes it.",
+    "Reject an intent: its step fails, and the plan is paused until a person resumes it.",
 )
 
 
 @routes.post("/v1/intents/{intent_id}/outcome", response_model=ReportedOut)
 @needs(Access.OPERATE)
 def post_intent_outcome(intent_id: str, body: IntentOutcomeIn, ctx: Ctx) -> Response:
-    """How it went, from whoever carried it out. `counted` says whether the plan went by it.
+    """Report the outcome of an intent's action. `counted` says whether the plan used it.
 
-    The same outcome again changes nothing. 409 where nobody was asked to carry it out.
+    Idempotent. 409 where nobody was asked to carry the action out.
     """
     whose, known = _named(ctx, intent_id, body.tenant_id)
     found = ctx.server.carrier.report(whose, known, Ending(body.succeeded, body.detail))

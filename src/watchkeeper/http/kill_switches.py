@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from fastapi import Response
 
+from watchkeeper.actions.answer_once import AlreadyDone
 from watchkeeper.actions.set_kill_switch import set_kill_switch
 from watchkeeper.actions.views import list_kill_switches
 from watchkeeper.core.ids import SYSTEM, TenantId
@@ -22,17 +25,19 @@ routes = router("kill switches")
 @routes.post("/v1/kill-switches", response_model=KillSwitchOut)
 @needs(Access.OPERATE)
 def post_kill_switch(body: KillSwitchIn, ctx: Ctx) -> Response:
-    """Throw a switch or release it. It is seen by every later verdict and handler call."""
+    """Turn a kill switch on or off. Every later verdict and handler call sees it."""
     tenant_id, target = whom(body, ctx)
-    set_kill_switch(
-        ctx.db,
-        tenant_id,
-        body.scope,
-        target,
-        on=body.on,
-        reason=body.reason,
-        set_by=ctx.caller.name,
-    )
+    with suppress(AlreadyDone):
+        set_kill_switch(
+            ctx.db,
+            tenant_id,
+            body.scope,
+            target,
+            on=body.on,
+            reason=body.reason,
+            set_by=ctx.caller.name,
+            once=ctx.once,
+        )
     return answer(
         {
             "tenant_id": views.owner(tenant_id),
@@ -47,7 +52,7 @@ def post_kill_switch(body: KillSwitchIn, ctx: Ctx) -> Response:
 @routes.get("/v1/kill-switches", response_model=Page[KillSwitchInForceOut])
 @needs(Access.READ)
 def get_kill_switches(ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
-    """The switches that are on for the tenant, those for all tenants among them."""
+    """List the kill switches that are on for the tenant, those for all tenants included."""
     named = ctx.tenant_if_named(tenant_id)
     found = list_kill_switches(ctx.db, SYSTEM if named is None else named)
     switches = [views.kill_switch(switch) for switch in found]

@@ -51,7 +51,7 @@ def get_ledger(
     limit: Limit = LIMIT,
     cursor: Cursor = None,
 ) -> Response:
-    """Entries, oldest first. Whoever follows by `after` misses none: places are commits."""
+    """List ledger entries, oldest first. Reading on by `after` misses none."""
     whose = owner_of(ctx, tenant_id)
     wanted = {"stage": stage, "kind": kind, "subject": subject}
     filters = {name: str(value) for name, value in wanted.items() if value is not None}
@@ -76,7 +76,7 @@ def get_ledger_verify(
         str | None, Query(pattern=r"^[0-9a-f]{64}$", description="and its `hash`.")
     ] = None,
 ) -> Response:
-    """The hash chain, computed again: `clean`, or which entry is the first that is not right."""
+    """Verify the hash chain of the ledger: `clean`, or the first entry that is wrong."""
     whose = owner_of(ctx, tenant_id)
     known = None
     if checkpoint_seq is not None and checkpoint_hash is not None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+import orjson
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
@@ -11,6 +13,7 @@ from watchkeeper import inputs
 from watchkeeper.http.access import JSON, need_of
 from watchkeeper.http.cloud_events import CloudEventIn
 from watchkeeper.http.problems import MEDIA, ProblemOut
+from watchkeeper.http.replies import KEY_PATTERN
 from watchkeeper.http.route import GuardedRoute
 
 REFERENCE = "#/components/schemas/{model}"
@@ -40,8 +43,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "post_signals": {
         "signals": [{"account_id": "acct-1", "type": "email.opened", "data": {"campaign": 7}}]
     },
-    "post_tenant": {"tenant_id": "acme", "name": "Acme", "tier": "gold"},
-    "patch_tenant": {"tier": "silver"},
+    "post_tenant": {"tenant_id": "acme", "name": "Acme"},
+    "patch_tenant": {"name": "Acme Ltd"},
     "post_api_key": {"tenant_id": "acme", "role": "ingest"},
     "put_account": {"posture": "at_risk", "attributes": {"owner": "kim"}},
     "put_schedule": {
@@ -106,12 +109,20 @@ IDEMPOTENCY = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "Sent again with the same body: the first answer again.",
-    "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+    "description": "The same request again under the same key changes nothing and gets the first"
+    " answer again, for a day.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": KEY_PATTERN},
 }
+
+
+def _refusal(words: str) -> dict[str, Any]:
+    return {"description": words, "content": {MEDIA: {"schema": PROBLEM}}}
+
+
+INVALID = _refusal("The request is not valid; `errors` says where.")
 ERRORS = {
-    code: {"description": words, "content": {MEDIA: {"schema": PROBLEM}}}
-    for code, words in (("4XX", "Refused; `code` says why."), ("5XX", "Not now, or a bug."))
+    "4XX": _refusal("Refused; `code` says why."),
+    "5XX": _refusal("Not now, or a bug."),
 }
 
 
@@ -129,16 +140,40 @@ def describe(app: FastAPI) -> dict[str, Any]:
         schema = model.model_json_schema(ref_template=REFERENCE)
         schemas.update(schema.pop("$defs", {}))
         schemas[model.__name__] = schema
-    for unused in ("HTTPValidationError", "ValidationError"):
-        schemas.pop(unused, None)
+    for replaced in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(replaced, None)
     parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
     needed = {route.unique_id: route for route in guarded(app)}
     for methods in document["paths"].values():
         for method, operation in methods.items():
-            route = needed.get(operation["operationId"])
-            if route is not None:
-                _describe(method, operation, route)
+            name = operation["operationId"]
+            operation["summary"] = name.replace("_", " ").capitalize()
+            if "422" in operation["responses"]:
+                operation["responses"]["422"] = INVALID
+            if name in needed:
+                _describe(method, operation, needed[name])
+    document["paths"]["/readyz"]["get"]["responses"]["503"] = _refusal("Not ready; `detail` why.")
+    text = {"text/plain": {"schema": {"type": "string"}}}
+    document["paths"]["/metrics"]["get"]["responses"]["200"]["content"] = text
+    pages = {name: schema["title"] for name, schema in schemas.items() if name.startswith("Page_")}
+    parts["schemas"] = {pages.get(name, name): schema for name, schema in schemas.items()}
+    _settle(document, {REFERENCE.format(model=old): new for old, new in pages.items()})
     return document
+
+
+def _settle(part: Any, pages: Mapping[str, str]) -> None:
+    """Refer to pages by their names; give objects defaults that are objects, not JSON text."""
+    if isinstance(part, list):
+        for inner in part:
+            _settle(inner, pages)
+    if not isinstance(part, dict):
+        return
+    if part.get("$ref") in pages:
+        part["$ref"] = REFERENCE.format(model=pages[part["$ref"]])
+    if part.get("type") == "object" and isinstance(part.get("default"), str):
+        part["default"] = orjson.loads(part["default"])
+    for inner in part.values():
+        _settle(inner, pages)
 
 
 def guarded(app: FastAPI) -> list[GuardedRoute]:

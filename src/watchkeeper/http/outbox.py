@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from fastapi import Response
 
+from watchkeeper.actions.answer_once import AlreadyDone
 from watchkeeper.actions.keep_desk import (
     discard_message,
     redrive_message,
@@ -50,7 +52,7 @@ def get_messages(
     limit: Limit = LIMIT,
     cursor: Cursor = None,
 ) -> Response:
-    """Messages that match every filter, newest first."""
+    """List messages that match every filter, newest first."""
     before = position(cursor, "outbox", "")
     if before and not is_identifier(before):
         raise Invalid.at("cursor", "is not a cursor of this list")
@@ -64,6 +66,7 @@ def get_messages(
 @routes.get("/v1/outbox/{message_id}", response_model=MessageOut)
 @needs(Access.READ)
 def get_message(message_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
+    """Show a message: its topic, its payload, its attempts and its last error."""
     name = MessageId(identifier(message_id, "message"))
     whose = ctx.tenant_of(Thing.MESSAGE, name, tenant_id)
     return answer(_shown(ctx, show_message(ctx.db, whose, name)))
@@ -72,22 +75,30 @@ def get_message(message_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Res
 @routes.post("/v1/outbox/redrive", response_model=RedrivenOut)
 @needs(Access.OPERATE)
 def post_redrive_many(body: RedriveManyIn, ctx: Ctx) -> Response:
-    """Give the dead messages that match all their attempts again, a few each second."""
+    """Redrive the dead messages that match, a few each second, with all their attempts."""
     wanted = Filter(namespace=body.namespace, topic=body.topic)
     whose = ctx.tenant(body.tenant_id)
-    count = redrive_messages(ctx.db, ctx.server.registry, whose, wanted, by=ctx.caller.name)
+    count = redrive_messages(
+        ctx.db, ctx.server.registry, whose, wanted, by=ctx.caller.name, once=ctx.once
+    )
     return answer({"redriven": count})
 
 
 @routes.post("/v1/outbox/{message_id}/redrive", response_model=MessageOut)
 @needs(Access.OPERATE)
 def post_redrive(message_id: str, ctx: Ctx, body: RedriveIn | None = None) -> Response:
-    """Give a dead message all its attempts again; with `force` also one that was delivered."""
+    """Redrive a dead message with all its attempts; with `force` also a delivered one."""
     asked = body or RedriveIn()
     name = MessageId(identifier(message_id, "message"))
     whose = ctx.tenant_of(Thing.MESSAGE, name, asked.tenant_id)
     message = redrive_message(
-        ctx.db, ctx.server.registry, whose, name, force=asked.force, by=ctx.caller.name
+        ctx.db,
+        ctx.server.registry,
+        whose,
+        name,
+        force=asked.force,
+        by=ctx.caller.name,
+        once=ctx.once,
     )
     return answer(_shown(ctx, message))
 
@@ -95,11 +106,12 @@ def post_redrive(message_id: str, ctx: Ctx, body: RedriveIn | None = None) -> Re
 @routes.post("/v1/outbox/{message_id}/discard", status_code=204)
 @needs(Access.OPERATE)
 def post_discard(message_id: str, ctx: Ctx, body: DiscardIn | None = None) -> Response:
-    """Let a dead or pending message go for good."""
+    """Discard a dead or pending message for good."""
     asked = body or DiscardIn()
     name = MessageId(identifier(message_id, "message"))
     whose = ctx.tenant_of(Thing.MESSAGE, name, asked.tenant_id)
-    discard_message(ctx.db, ctx.server.registry, whose, name, by=ctx.caller.name)
+    with suppress(AlreadyDone):
+        discard_message(ctx.db, ctx.server.registry, whose, name, by=ctx.caller.name, once=ctx.once)
     return nothing()
 
 

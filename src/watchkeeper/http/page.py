@@ -18,6 +18,7 @@ from urllib.parse import quote, urlencode
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect
 
 from watchkeeper.actions.views import list_tenants, virtual_now
 from watchkeeper.core.ids import TenantId
@@ -165,9 +166,8 @@ class PageRoute(APIRoute):
 
         async def handle(request: Request) -> Response:
             server: Server = request.app.state.server
-            cookie = request.cookies.get(sessions.COOKIE)
             try:
-                found = await run_in_threadpool(server.sessions.read, cookie)
+                found = await _session(request, server)
             except Exception as error:
                 return error_alone(request, error)
             if found is None:
@@ -190,10 +190,21 @@ class PageRoute(APIRoute):
                 return await respond(request)
             except NoTenant:
                 return await run_in_threadpool(_welcome, request)
+            except ClientDisconnect:
+                raise
             except Exception as error:
                 return await run_in_threadpool(_error_page, request, error)
 
         return handle
+
+
+async def _session(request: Request, server: Server) -> Session | None:
+    """The session of a request, whose place is from then on one of its tenant."""
+    cookie = request.cookies.get(sessions.COOKIE)
+    found = await run_in_threadpool(server.sessions.read, cookie)
+    if found is not None:
+        request.state.ticket.identify(found.caller)
+    return found
 
 
 def _welcome(request: Request) -> Response:

@@ -15,13 +15,20 @@ from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from watchkeeper.core.redaction import redacted
 from watchkeeper.errors import WatchkeeperError
-from watchkeeper.http.problems import RETRY_SECONDS, STATUS, TITLES, Refused
+from watchkeeper.failures import traceback_of
+from watchkeeper.http.problems import (
+    RETRY_SECONDS,
+    STATUS,
+    TITLES,
+    Refused,
+    foreseen,
+    is_worth_repeating,
+)
 from watchkeeper.http.render import rendered
-from watchkeeper.store.outage import is_outage
-from watchkeeper.telemetry import traceback_of
 
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
@@ -60,6 +67,7 @@ class Told:
 
 
 def told_of(error: Exception) -> Told:
+    error = foreseen(error)
     match error:
         case Refused():
             title = TITLES.get(error.code) or HTTPStatus(error.status).phrase
@@ -67,23 +75,19 @@ def told_of(error: Exception) -> Told:
         case WatchkeeperError():
             status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 400)
             title = TITLES.get(error.code, HTTPStatus(status).phrase)
-            return Told(status, title, redacted(str(error)), _again(status))
+            return Told(status, title, redacted(str(error)), _again(error))
         case HTTPException():
             detail = {404: "there is nothing at this address"}.get(error.status_code, "")
             return Told(error.status_code, HTTPStatus(error.status_code).phrase, detail)
         case RequestValidationError():
             return Told(422, TITLES["invalid"], "the address names something that cannot be")
-        case _ if is_outage(error):
-            log.warning("database_unavailable", error=redacted(repr(error))[:500])
-            detail = "the database cannot be reached"
-            return Told(503, TITLES["unavailable"], detail, _again(503))
         case _:
             log.error("internal_error", exception=traceback_of(error))
             return Told(500, TITLES["internal"], "the log has the details under this id")
 
 
-def _again(status: int) -> dict[str, str]:
-    return {"Retry-After": str(RETRY_SECONDS)} if status in (429, 503) else {}
+def _again(error: Exception) -> dict[str, str]:
+    return {"Retry-After": str(RETRY_SECONDS)} if is_worth_repeating(error) else {}
 
 
 def for_browsers(request: Request, error: Exception) -> Response | None:
@@ -102,6 +106,8 @@ class OpenRoute(APIRoute):
         async def handle(request: Request) -> Response:
             try:
                 return await respond(request)
+            except ClientDisconnect:
+                raise
             except Exception as error:
                 return error_alone(request, error)
 

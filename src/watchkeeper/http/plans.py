@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated
 
 from fastapi import Query, Response
@@ -9,6 +10,7 @@ from fastapi import Query, Response
 from watchkeeper.act_inputs import FactsIn, Name, PlanIn, ProposeIn, ReasonIn, SkipIn
 from watchkeeper.act_results import plan_entry_json
 from watchkeeper.actions import show_plan
+from watchkeeper.actions.answer_once import AlreadyDone
 from watchkeeper.actions.deeds import DEEDS, Order
 from watchkeeper.actions.explain_act import explain_plan
 from watchkeeper.actions.locate_tenant import Thing
@@ -25,11 +27,10 @@ from watchkeeper.http.shapes_act import (
     ActExplainOut,
     PlanEntryOut,
     PlanOut,
-    PlanStatus,
     ProposedOut,
     WhyOut,
 )
-from watchkeeper.input_types import AccountName, Id
+from watchkeeper.input_types import AccountName, Id, PlanStatus
 from watchkeeper.plan_methods import proposed
 from watchkeeper.store.json import loads
 
@@ -39,22 +40,25 @@ routes = router("plans")
 @routes.post("/v1/plans", status_code=201, response_model=PlanOut)
 @needs(Access.OPERATE)
 def post_plan(body: PlanIn, ctx: Ctx) -> Response:
-    """Write a draft. One that could not be carried out is refused, with every mistake named."""
+    """Create a draft plan. A plan that could not be carried out is refused, with every mistake."""
     whose = ctx.tenant_to_write(body.tenant_id)
-    plan_id = ctx.server.carrier.create(whose, body.plan(), by=ctx.caller.name)
+    try:
+        plan_id = ctx.server.carrier.create(whose, body.plan(), by=ctx.caller.name, once=ctx.once)
+    except AlreadyDone as done:
+        plan_id = done.note
     return answer(_shown(ctx, whose, plan_id), 201)
 
 
 @routes.post("/v1/plans/propose", status_code=201, response_model=ProposedOut)
 @needs(Access.OPERATE)
 def post_proposal(body: ProposeIn, ctx: Ctx) -> Response:
-    """Ask the proposer of this process. Steps that the plan type forbids are dropped.
+    """Create a draft plan from the proposer of this process. Forbidden steps are dropped.
 
     409 where no proposer is registered here: then a worker has it, or nobody.
     """
     whose = ctx.tenant_to_write(body.tenant_id)
     carrier, proposers = ctx.server.carrier, ctx.server.proposers
-    made = proposed(carrier, proposers, whose, body, by=ctx.caller.name)
+    made = proposed(carrier, proposers, whose, body, by=ctx.caller.name, once=ctx.once)
     dropped = [{"place": one.place, "message": one.message} for one in made.dropped]
     return answer({**_shown(ctx, whose, made.plan_id), "dropped": dropped}, 201)
 
@@ -70,7 +74,7 @@ def get_plans(
     limit: Limit = LIMIT,
     cursor: Cursor = None,
 ) -> Response:
-    """Plans that match every filter, the newest first, each with its steps."""
+    """List plans that match every filter, newest first, each with its steps."""
     given = {"account_id": account_id, "plan_type": plan_type, "status": status}
     filters = {name: str(value) for name, value in given.items() if value is not None}
     before = position(cursor, "plans", "")
@@ -85,7 +89,7 @@ def get_plans(
 @routes.get("/v1/plans/{plan_id}", response_model=PlanOut)
 @needs(Access.READ)
 def get_plan(plan_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
-    """One plan: its steps, and every attempt of them."""
+    """Show a plan: its steps, and every attempt of them."""
     whose, known = _named(ctx, plan_id, tenant_id)
     return answer(_shown(ctx, whose, known))
 
@@ -93,7 +97,7 @@ def get_plan(plan_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
 @routes.put("/v1/plans/{plan_id}", response_model=PlanOut)
 @needs(Access.OPERATE)
 def put_plan(plan_id: str, body: PlanIn, ctx: Ctx) -> Response:
-    """Write a draft anew, whole. 409 for anything but a draft."""
+    """Replace a draft plan as a whole. 409 for a plan that is not a draft."""
     whose, known = _named(ctx, plan_id, body.tenant_id)
     ctx.server.carrier.edit(whose, known, body.plan(), by=ctx.caller.name)
     return answer(_shown(ctx, whose, known))
@@ -106,7 +110,9 @@ def _deed_route(deed: Deed, words: str) -> None:
     def post_plan_deed(plan_id: str, ctx: Ctx, body: ReasonIn | None = None) -> Response:
         asked = body or ReasonIn()
         whose, known = _named(ctx, plan_id, asked.tenant_id)
-        rule.do(ctx.server.carrier, Order(whose, known, ctx.caller.name, asked.reason))
+        order = Order(whose, known, ctx.caller.name, asked.reason, once=ctx.once)
+        with suppress(AlreadyDone):
+            rule.do(ctx.server.carrier, order)
         return answer(_shown(ctx, whose, known))
 
     post_plan_deed.__name__, post_plan_deed.__doc__ = f"post_plan_{rule.name}", words
@@ -115,32 +121,34 @@ def _deed_route(deed: Deed, words: str) -> None:
 
 
 _deed_route(
-    Deed.APPROVE, "Say yes to a draft, as a person. It is activated as soon as its gate lets it."
+    Deed.APPROVE, "Approve a draft plan as a person. It is activated as soon as its gate passes."
 )
-_deed_route(Deed.PAUSE, "Start nothing more until somebody resumes it. It does expire.")
+_deed_route(Deed.PAUSE, "Pause a plan: no step is started until it is resumed. It still expires.")
 _deed_route(
     Deed.RESUME,
-    "Go on, with a fresh allowance of attempts. 409 while another plan has its place.",
+    "Resume a plan with all its attempts. 409 while another plan has its place.",
 )
-_deed_route(Deed.ABORT, "End a plan for good. What nobody has begun with is cancelled.")
+_deed_route(Deed.ABORT, "Abort a plan for good. Steps that have not started are cancelled.")
 
 
 @routes.post("/v1/plans/{plan_id}/steps/{step_id}/skip", response_model=PlanOut)
 @needs(Access.OPERATE)
 def post_step_skip(plan_id: str, step_id: Id, body: SkipIn, ctx: Ctx) -> Response:
-    """Leave a step out, for a reason."""
+    """Skip a step of a plan, for a reason."""
     whose, known = _named(ctx, plan_id, body.tenant_id)
-    order = Order(whose, known, ctx.caller.name, body.reason, step_id)
-    DEEDS[Deed.SKIP].do(ctx.server.carrier, order)
+    order = Order(whose, known, ctx.caller.name, body.reason, step_id, ctx.once)
+    with suppress(AlreadyDone):
+        DEEDS[Deed.SKIP].do(ctx.server.carrier, order)
     return answer(_shown(ctx, whose, known))
 
 
 @routes.post("/v1/plans/{plan_id}/facts", response_model=PlanOut)
 @needs(Access.OPERATE)
 def post_facts(plan_id: str, body: FactsIn, ctx: Ctx) -> Response:
-    """New facts, laid over what is known. They may open the gate, or meet the objective."""
+    """Add facts to a plan, over those known. They may open its gate or meet its objective."""
     whose, known = _named(ctx, plan_id, body.tenant_id)
-    ctx.server.carrier.tell(whose, known, loads(body.facts), by=ctx.caller.name)
+    with suppress(AlreadyDone):
+        ctx.server.carrier.tell(whose, known, loads(body.facts), by=ctx.caller.name, once=ctx.once)
     return answer(_shown(ctx, whose, known))
 
 
@@ -153,7 +161,7 @@ def get_plan_ledger(
     limit: Limit = LIMIT,
     cursor: Cursor = None,
 ) -> Response:
-    """All that happened to a plan, oldest first."""
+    """List the ledger entries of a plan, oldest first."""
     after = position(cursor, "plan_ledger", 0)
     whose, known = _named(ctx, plan_id, tenant_id)
     found = show_plan.plan_ledger(ctx.db, whose, known, after=after, limit=limit)
@@ -164,7 +172,7 @@ def get_plan_ledger(
 @routes.get("/v1/plans/{plan_id}/why", response_model=WhyOut)
 @needs(Access.READ)
 def get_plan_why(plan_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
-    """Why a plan stands where it stands, until when, and what a person can do about it."""
+    """Show why a plan is in its state, until when, and what a person can do."""
     whose, known = _named(ctx, plan_id, tenant_id)
     return answer(views.why(show_plan.why_plan(ctx.db, whose, known), whose))
 
@@ -172,7 +180,7 @@ def get_plan_why(plan_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Respo
 @routes.get("/v1/plans/{plan_id}/explain", response_model=ActExplainOut)
 @needs(Access.READ)
 def get_plan_explanation(plan_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
-    """Why its gate let a plan pass or held it back: each check, and what would have changed it."""
+    """Explain why its gate passed or held a plan: each check, and what would change it."""
     whose, known = _named(ctx, plan_id, tenant_id)
     return answer(explain_plan(ctx.db, whose, known).to_json())
 

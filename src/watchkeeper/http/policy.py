@@ -8,6 +8,7 @@ from fastapi import Path, Query, Request, Response
 
 from watchkeeper.actions.apply_policy import apply_policy
 from watchkeeper.actions.plan_policy import plan_policy
+from watchkeeper.actions.tenant_tiers import policy_warnings
 from watchkeeper.actions.views import view_policy
 from watchkeeper.core.policy import Policy
 from watchkeeper.errors import Invalid
@@ -16,7 +17,7 @@ from watchkeeper.http.answers import TenantQuery, answer
 from watchkeeper.http.context import Ctx
 from watchkeeper.http.route import Body, router
 from watchkeeper.http.shapes import AppliedOut, PolicyOut
-from watchkeeper.http.shapes_trust import PlanOut
+from watchkeeper.http.shapes_trust import PolicyPlanOut
 from watchkeeper.input_types import PRINTABLE
 from watchkeeper.trust_inputs import parse_span
 
@@ -45,12 +46,17 @@ def put_policy(
     ctx: Ctx,
     reason: Annotated[str, Query(min_length=1, max_length=1000, pattern=PRINTABLE)] = "-",
 ) -> Response:
-    """Put a document in force for every later decision. Each mistake is named by its line."""
+    """Apply a policy to every later decision. Each mistake is named by its line.
+
+    A document that drops a tier which tenants have is a conflict. `warnings` name tenants that
+    the document mentions and that do not exist.
+    """
     policy = apply_policy(ctx.db, document_of(request), author=ctx.caller.name, reason=reason)
-    return answer({"version": policy.version, "hash": policy.hash})
+    warnings = policy_warnings(ctx.db, policy)
+    return answer({"version": policy.version, "hash": policy.hash, "warnings": warnings})
 
 
-@routes.post("/v1/policy/plan", response_model=PlanOut, openapi_extra=BODY)
+@routes.post("/v1/policy/plan", response_model=PolicyPlanOut, openapi_extra=BODY)
 @needs(Access.ADMINISTER, all_tenants=True, media=(TOML, JSON))
 def post_policy_plan(
     request: Request,
@@ -58,7 +64,7 @@ def post_policy_plan(
     since: Annotated[str, Query(max_length=16, description="How far back: 12h, 30d …")] = "30d",
     tenant_id: TenantQuery = None,
 ) -> Response:
-    """Try a document on what was recorded: which verdicts would have been others. Changes nothing.
+    """Replay the recorded events under a policy and list the verdicts that differ. Changes nothing.
 
     A long history is gone through in a process of its own.
     """
@@ -74,7 +80,7 @@ def post_policy_plan(
 @routes.get("/v1/policy", response_model=PolicyOut)
 @needs(Access.READ)
 def get_policy(ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
-    """The document in force; a tenant sees its own merged view of it."""
+    """Show the policy in force; a tenant sees its own merged view of it."""
     return answer(_view(view_policy(ctx.db, ctx.tenant_if_named(tenant_id))))
 
 
@@ -83,6 +89,7 @@ def get_policy(ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
 def get_policy_version(
     version: Annotated[int, Path(ge=0, le=VERSION_MAX)], ctx: Ctx, tenant_id: TenantQuery = None
 ) -> Response:
+    """Show a version of the policy; a tenant sees its own merged view of it."""
     return answer(_view(view_policy(ctx.db, ctx.tenant_if_named(tenant_id), version)))
 
 

@@ -16,8 +16,8 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
 
-from watchkeeper.actions.answer_once import StillAnswering
 from watchkeeper.core.redaction import redacted
 from watchkeeper.errors import (
     Conflict,
@@ -27,13 +27,14 @@ from watchkeeper.errors import (
     Overloaded,
     Problem,
     QuotaExceeded,
+    TimedOut,
     Unauthorized,
     Unavailable,
     WatchkeeperError,
 )
+from watchkeeper.failures import traceback_of
 from watchkeeper.inputs import invalid
-from watchkeeper.store.outage import is_outage
-from watchkeeper.telemetry import traceback_of
+from watchkeeper.store.outage import as_ours, trouble_of
 
 MEDIA = "application/problem+json"
 RETRY_SECONDS = 1
@@ -46,10 +47,11 @@ STATUS: Mapping[type[WatchkeeperError], int] = {
     Unauthorized: 401,
     Forbidden: 403,
     Overloaded: 429,
+    TimedOut: 504,
     Unavailable: 503,
 }
 TITLES = {
-    "not_found": "There is no such thing",
+    "not_found": "Not found",
     "conflict": "The present state forbids it",
     "invalid": "The request is not valid",
     "quota_exceeded": "No quota is left",
@@ -57,9 +59,23 @@ TITLES = {
     "forbidden": "This key may not do that",
     "unavailable": "Not now",
     "overloaded": "Too many requests",
+    "tenant_overloaded": "Too many requests of this tenant",
+    "busy": "Others were in the way",
+    "timed_out": "It took too long",
+    "closed": "The server is stopping",
     "outcome_unknown": "It may or may not have happened",
     "internal": "Something broke on our side",
 }
+SECURITY: Mapping[str, str] = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+"""Headers of every answer."""
+
 _BODY_PARTS = ("body", "query", "path", "header")
 
 log = structlog.get_logger(__name__)
@@ -106,20 +122,28 @@ def problem(
     errors: Sequence[Problem] = (),
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    body = {
+    body = problem_document(request_id, status, code, redacted(detail), errors)
+    return Response(orjson.dumps(body), status, dict(headers or {}), MEDIA)
+
+
+def problem_document(
+    request_id: str, status: int, code: str, detail: str, errors: Sequence[Problem] = ()
+) -> dict[str, object]:
+    """The body of an answer that refuses."""
+    return {
         "type": f"urn:watchkeeper:problem:{code}",
         "title": TITLES.get(code) or HTTPStatus(status).phrase,
         "status": status,
-        "detail": redacted(detail),
+        "detail": detail,
         "code": code,
         "errors": [{"place": e.place, "message": e.message} for e in errors],
         "request_id": request_id,
     }
-    return Response(orjson.dumps(body), status, dict(headers or {}), MEDIA)
 
 
 def answer_to(error: Exception, request_id: str) -> Response:
     """The answer that an error is. Anything unforeseen is logged here, and only there."""
+    error = foreseen(error)
     match error:
         case Refused():
             return problem(
@@ -131,18 +155,25 @@ def answer_to(error: Exception, request_id: str) -> Response:
             return _ours(_validation(error), request_id)
         case HTTPException():
             return _framework(error, request_id)
-        case _ if is_outage(error):
-            log.warning("database_unavailable", error=redacted(repr(error))[:500])
-            return _ours(Unavailable("the database cannot serve this now"), request_id)
         case _:
             log.error("internal_error", exception=traceback_of(error))
             return problem(request_id, 500, "internal", "the log has the details under this id")
+
+
+def foreseen(error: Exception) -> Exception:
+    """The same, or the error of ours that a database's error is, which is logged."""
+    ours = as_ours(error) or error
+    if isinstance(ours, Unavailable) and trouble_of(error) is not None:
+        log.warning("database_unavailable", code=ours.code, error=str(ours))
+    return ours
 
 
 def install(app: FastAPI, shown: Callable[[Request, Exception], Response | None]) -> None:
     """`shown` may have a page for it, where a person looks."""
 
     async def render(request: Request, error: Exception) -> Response:
+        if isinstance(error, HTTPException) and error.status_code == 405:
+            error.headers = {"Allow": _methods_of(request)}
         return shown(request, error) or answer_to(error, request.state.request_id)
 
     for kind in (Refused, WatchkeeperError, RequestValidationError, HTTPException):
@@ -154,12 +185,17 @@ def _ours(error: WatchkeeperError, request_id: str) -> Response:
     headers: dict[str, str] = {}
     if isinstance(error, Unauthorized):
         headers["WWW-Authenticate"] = "Bearer"
-    if isinstance(error, Unavailable | StillAnswering):
+    if is_worth_repeating(error):
         headers["Retry-After"] = str(RETRY_SECONDS)
     if isinstance(error, QuotaExceeded) and error.retry_after_seconds is not None:
         headers["Retry-After"] = str(error.retry_after_seconds)
     problems = error.problems if isinstance(error, Invalid) else ()
     return problem(request_id, status, error.code, str(error), errors=problems, headers=headers)
+
+
+def is_worth_repeating(error: Exception) -> bool:
+    """Whether the same request may succeed a moment later; one that took too long will again."""
+    return isinstance(error, Unavailable) and not isinstance(error, TimedOut)
 
 
 def _validation(error: RequestValidationError) -> Invalid:
@@ -170,6 +206,13 @@ def _validation(error: RequestValidationError) -> Invalid:
             path = path[1:]
         found.append({**one, "loc": path})
     return invalid(found)
+
+
+def _methods_of(request: Request) -> str:
+    """The methods of every route of this path, where the framework names those of one."""
+    routes: list[Route] = request.app.state.routes
+    found = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
+    return ", ".join(sorted({method for route in found for method in route.methods or ()}))
 
 
 def _framework(error: HTTPException, request_id: str) -> Response:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from fastapi import Query, Response
 
+from watchkeeper.actions.answer_once import AlreadyDone
 from watchkeeper.actions.explain_refusal import explain_refused_pull
 from watchkeeper.actions.locate_tenant import Thing
 from watchkeeper.actions.request_pull import request_pull
@@ -44,23 +45,28 @@ Origin = Literal["cadence", "signal", "manual"]
 @routes.post("/v1/pulls", response_model=PullAnswerOut)
 @needs(Access.OPERATE)
 def post_pull(body: PullIn, ctx: Ctx) -> Response:
-    """Ask for one look at an account, by any connector. A refusal is an answer, with its reason.
+    """Request one pull of an account by a connector. A refusal is an answer, with its reason.
 
     Where a limit says when to ask again, `Retry-After` does too.
     """
     whose = ctx.tenant_to_write(body.tenant_id)
-    scheduled = request_pull(
-        ctx.db,
-        whose,
-        AccountId(body.account_id),
-        body.connector_id,
-        Depth[body.depth],
-        pull_job_id=body.pull_job_id,
-        correlation_id=body.correlation_id,
-    )
-    told = pull_answer_of(scheduled, whose)
-    after = told.retry_after_seconds
-    return answer(told.to_json(), headers={} if after is None else {"Retry-After": str(after)})
+    try:
+        scheduled = request_pull(
+            ctx.db,
+            whose,
+            AccountId(body.account_id),
+            body.connector_id,
+            Depth[body.depth],
+            pull_job_id=body.pull_job_id,
+            correlation_id=body.correlation_id,
+            once=ctx.once,
+        )
+    except AlreadyDone as done:
+        told, after = done.note
+    else:
+        shown = pull_answer_of(scheduled, whose)
+        told, after = shown.to_json(), shown.retry_after_seconds
+    return answer(told, headers={} if after is None else {"Retry-After": str(after)})
 
 
 @routes.get("/v1/pulls", response_model=Page[PullOut])
@@ -75,7 +81,7 @@ def get_pulls(
     limit: Limit = LIMIT,
     cursor: Cursor = None,
 ) -> Response:
-    """Pulls that were scheduled and match every filter, the newest first."""
+    """List scheduled pulls that match every filter, newest first."""
     given = {
         "account_id": account_id,
         "connector_id": connector_id,
@@ -92,7 +98,7 @@ def get_pulls(
 @routes.get("/v1/pulls/{pull_job_id}", response_model=PullOut)
 @needs(Access.READ)
 def get_pull(pull_job_id: Id, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
-    """One pull: what it was for, how it went, how many signals it brought."""
+    """Show a pull: its origin, its state, and how many signals it brought."""
     whose = ctx.tenant_of(Thing.PULL, pull_job_id, tenant_id)
     return answer(pull_json(show_pull(ctx.db, whose, pull_job_id), whose))
 
@@ -100,7 +106,7 @@ def get_pull(pull_job_id: Id, ctx: Ctx, tenant_id: TenantQuery = None) -> Respon
 @routes.get("/v1/pulls/{pull_job_id}/explain", response_model=RefusalOut)
 @needs(Access.READ)
 def get_refused_pull(pull_job_id: Id, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
-    """Why a pull was refused: what bound it, from when on it would pass, and what would help.
+    """Explain why a pull was refused: the limit, when it would pass, and what would help.
 
     404 for one that was not. A refused pull is an entry only: a key for all tenants names whose.
     """

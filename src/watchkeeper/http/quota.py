@@ -26,6 +26,6 @@ def get_quota(
         Id | None, Query(description="The buckets of this user, not those of the tenant.")
     ] = None,
 ) -> Response:
-    """Each bucket of the present periods that has a limit or was used, all on one page."""
+    """Show each quota bucket of the current periods that has a limit or was used."""
     buckets = show_quota(ctx.db, ctx.tenant(tenant_id), user_id)
     return answer({"items": [bucket.to_json() for bucket in buckets], "next_cursor": None})

@@ -1,7 +1,7 @@
-"""`Idempotency-Key`: a POST that is sent again gets the first answer again.
+"""`Idempotency-Key`: a POST that is sent again changes nothing and gets the first answer again.
 
-The key is scoped by tenant and route. What was refused did not happen, so its key is
-free; an answer that holds a secret is kept without it.
+The key is scoped by tenant and route. The change writes the key in its own transaction; the
+answer is kept afterwards, without a secret that it shows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import structlog
 from fastapi import Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from watchkeeper.actions.answer_once import claim_reply, keep_reply, release_reply
+from watchkeeper.actions.answer_once import Once, find_reply, keep_reply
 from watchkeeper.core.ids import SYSTEM, TenantId
 from watchkeeper.core.redaction import redacted
 from watchkeeper.errors import Invalid
@@ -29,7 +29,8 @@ HEADER = "idempotency-key"
 REPLAYED = "Idempotency-Replayed"
 KEPT_HEADERS = ("content-type", "retry-after", "location")
 
-_KEY = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,253}[\x21-\x7e])?")
+KEY_PATTERN = "^[!-~]([ -~]{0,253}[!-~])?$"
+_KEY = re.compile(KEY_PATTERN)
 
 log = structlog.get_logger(__name__)
 
@@ -41,40 +42,42 @@ async def answered_once(
     value: object,
     respond: Callable[[], Awaitable[Response]],
 ) -> Response:
-    """Run `respond` unless this request was answered before."""
+    """Answer the request from what is kept, or let it run under its key.
+
+    A refusal is not kept. Its transaction was rolled back, and the key with it.
+    """
     tenant_id = _tenant(request.state.caller.tenant_id, value)
     name = _name(request, value)
-    found = await run_in_threadpool(claim_reply, server.db, tenant_id, name)
-    if found is not None:
+    once, found = await run_in_threadpool(find_reply, server.db, tenant_id, name)
+    if found is not None and found.status is not None:
         return _replayed(found)
-    try:
-        response = await respond()
-    except BaseException:
-        await _settle(lambda: release_reply(server.db, tenant_id, name))
-        raise
-    if response.status_code >= 300:
-        await _settle(lambda: release_reply(server.db, tenant_id, name))
-        return response
+    request.state.once = once
+    response = await respond()
+    if response.status_code < 300:
+        body = _without_secret(response.body) if need.answers_secret else bytes(response.body)
+        await _keep(server, tenant_id, once, response, body)
+    return response
+
+
+async def _keep(
+    server: Server, tenant_id: TenantId, once: Once, response: Response, body: bytes
+) -> None:
+    """An answer that cannot be kept is given all the same: a repeat is answered from the state."""
     headers = {k: response.headers[k] for k in KEPT_HEADERS if k in response.headers}
-    body = _without_secret(response.body) if need.answers_secret else bytes(response.body)
-    await _settle(
-        lambda: keep_reply(
+
+    def keep() -> None:
+        keep_reply(
             server.db,
             tenant_id,
-            name,
+            once,
             status=response.status_code,
             headers=orjson.dumps(headers).decode(),
             body=body.decode(),
         )
-    )
-    return response
 
-
-async def _settle(deed: Callable[[], None]) -> None:
-    """The answer stands, whether or not it can be kept: a key left behind frees itself."""
     with anyio.CancelScope(shield=True):
         try:
-            await run_in_threadpool(deed)
+            await run_in_threadpool(keep)
         except Exception as error:
             log.warning("reply_not_kept", error=redacted(repr(error)))
 

@@ -30,9 +30,10 @@ class ReportIn(OfTenant):
 @routes.post("/v1/reports", status_code=201, response_model=ReportOut)
 @needs(Access.OPERATE)
 def post_report(body: ReportIn, ctx: Ctx) -> Response:
-    """Count what was done for a tenant until now, and store that as a report."""
+    """Generate and store a report of what was done for a tenant until now."""
     whose = ctx.tenant_to_write(body.tenant_id)
-    made = generate_report(ctx.db, whose, hears=heard_by(ctx.db, ctx.server.registry))
+    hears = heard_by(ctx.db, ctx.server.registry)
+    made = generate_report(ctx.db, whose, hears=hears, once=ctx.once)
     assert made is not None, "only a milestone has come to its end before"
     return Response(to_json(made), 201, media_type=JSON)
 
@@ -42,7 +43,7 @@ def post_report(body: ReportIn, ctx: Ctx) -> Response:
 def get_reports(
     ctx: Ctx, tenant_id: TenantQuery = None, limit: Limit = LIMIT, cursor: Cursor = None
 ) -> Response:
-    """A tenant's reports, the newest first."""
+    """List a tenant's reports, newest first."""
     whose = ctx.tenant(tenant_id)
     before = position(cursor, "reports", "")
     if before and not is_identifier(before):
@@ -59,7 +60,7 @@ def get_reports(
 )
 @needs(Access.READ)
 def get_report_pdf(report_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
-    """The same sections and numbers on paper, with plots; drawn from the stored report."""
+    """Show a report as PDF: the sections and numbers of the stored report, with plots."""
     from watchkeeper.render_report import pdf
 
     wanted = identifier(report_id, "report")
@@ -71,7 +72,7 @@ def get_report_pdf(report_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> R
 @routes.get("/v1/reports/{report_id}", response_model=ReportOut)
 @needs(Access.READ)
 def get_report(report_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
-    """One report, byte for byte as it was stored: canonical JSON."""
+    """Show a report, byte for byte as it was stored: canonical JSON."""
     wanted = identifier(report_id, "report")
     text = report_text(ctx.db, ctx.tenant_of(Thing.REPORT, wanted, tenant_id), wanted)
     return Response(text, media_type=JSON)
@@ -80,6 +81,6 @@ def get_report(report_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Respo
 @routes.get("/v1/milestones", response_model=Page[MilestoneOut])
 @needs(Access.READ)
 def get_milestones(ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
-    """How it stands with a tenant's reports that come by themselves; all of them, by name."""
+    """List a tenant's milestones, by name: the reports that are generated automatically."""
     found = list_milestones(ctx.db, ctx.tenant(tenant_id))
     return answer({"items": [one.to_json() for one in found], "next_cursor": None})

@@ -19,7 +19,9 @@ from watchkeeper.http.access import JSON, need_of
 from watchkeeper.http.body import read_json, read_text
 from watchkeeper.http.context import Server
 from watchkeeper.http.keys import refuse_keys_in_query
+from watchkeeper.http.operations import operation_id
 from watchkeeper.http.problems import Refused
+from watchkeeper.http.repeats import repeat_of
 from watchkeeper.http.replies import HEADER, answered_once
 from watchkeeper.inputs import place
 
@@ -48,6 +50,8 @@ class GuardedRoute(APIRoute):
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         self.need = need_of(endpoint)
         super().__init__(path, endpoint, **options)
+        if self.methods == {"POST"}:
+            repeat_of(endpoint.__name__)
         self.parameters = frozenset(field.alias for field in self.dependant.query_params)
 
     def get_route_handler(self) -> Handler:
@@ -59,6 +63,7 @@ class GuardedRoute(APIRoute):
             header = request.headers.get("authorization")
             caller = await run_in_threadpool(server.keyring.caller, header)
             request.state.caller = caller
+            request.state.ticket.identify(caller)
             self.need.check(caller)
             self._refuse_unknown_parameters(request)
             raw = await request.body()
@@ -80,7 +85,7 @@ class GuardedRoute(APIRoute):
 
 
 def router(tag: str) -> APIRouter:
-    return APIRouter(route_class=GuardedRoute, tags=[tag])
+    return APIRouter(route_class=GuardedRoute, tags=[tag], generate_unique_id_function=operation_id)
 
 
 def _media(request: Request, accepted: tuple[str, ...]) -> str:

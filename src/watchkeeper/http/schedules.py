@@ -33,7 +33,7 @@ routes = router("schedules")
 @routes.put("/v1/schedules/{schedule_id}", response_model=ScheduleOut)
 @needs(Access.ADMINISTER)
 def put_schedule(schedule_id: Id, body: ScheduleIn, ctx: Ctx) -> Response:
-    """Fire a trigger by the calendar: for one account, or for all of the tenant."""
+    """Set a schedule that fires a trigger, for one account or for all of the tenant."""
     account_id = None if body.account_id is None else AccountId(body.account_id)
     new = NewSchedule(
         trigger_type=body.trigger_type,
@@ -52,6 +52,7 @@ def put_schedule(schedule_id: Id, body: ScheduleIn, ctx: Ctx) -> Response:
 def get_schedules(
     ctx: Ctx, tenant_id: TenantQuery = None, limit: Limit = LIMIT, cursor: Cursor = None
 ) -> Response:
+    """List the tenant's schedules, by id."""
     after = position(cursor, "schedules", "")
     found = list_schedules(ctx.db, ctx.tenant(tenant_id), after, limit)
     last = found[-1].schedule_id if found else None
@@ -61,6 +62,7 @@ def get_schedules(
 @routes.get("/v1/schedules/{schedule_id}", response_model=ScheduleOut)
 @needs(Access.READ)
 def get_schedule(schedule_id: Id, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
+    """Show a schedule, and when it fires next."""
     name = ScheduleId(schedule_id)
     whose = ctx.tenant_of(Thing.SCHEDULE, name, tenant_id)
     return answer(views.schedule(view_schedule(ctx.db, whose, name)))
@@ -69,6 +71,7 @@ def get_schedule(schedule_id: Id, ctx: Ctx, tenant_id: TenantQuery = None) -> Re
 @routes.delete("/v1/schedules/{schedule_id}", status_code=204)
 @needs(Access.ADMINISTER)
 def delete_schedule(schedule_id: Id, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
+    """Delete a schedule. It does not fire again."""
     name = ScheduleId(schedule_id)
     remove_schedule(ctx.db, ctx.tenant_of(Thing.SCHEDULE, name, tenant_id), name)
     return nothing()

@@ -11,6 +11,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from math import ceil
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -18,6 +19,8 @@ from fastapi import FastAPI
 
 from watchkeeper.errors import Unavailable
 from watchkeeper.http.app import create_app
+from watchkeeper.http.connections import Connections
+from watchkeeper.http.protocol import WatchedConfig
 from watchkeeper.settings import Settings, load_settings
 from watchkeeper.stopping import Stop
 from watchkeeper.workers import WorkerSettings
@@ -29,7 +32,11 @@ BACKLOG = 2048
 READY_LEAD_SECONDS = 1.0
 """For how long `/readyz` fails before the server stops accepting, if the grace is longer."""
 
-KEEP_ALIVE_SECONDS = 15
+ACCEPTED_AT_ONCE = 32
+"""Connections accepted before those that are open are looked at again."""
+
+SWEEP_TICKS = 5
+"""Tenths of a second between two looks at connections that wait."""
 
 
 def serve_app(app: App, *, host: str = "127.0.0.1", port: int = 8484) -> None:
@@ -109,9 +116,11 @@ class _Server(uvicorn.Server):
     """Uvicorn, without its own signal handlers: they end the process before its workers."""
 
     def __init__(self, asgi: FastAPI, settings: Settings, on_started: Callable[[], None]) -> None:
+        self._connections = Connections(settings)
         super().__init__(
-            uvicorn.Config(
+            WatchedConfig(
                 asgi,
+                self._connections,
                 log_config=None,
                 access_log=False,
                 server_header=False,
@@ -119,8 +128,8 @@ class _Server(uvicorn.Server):
                 proxy_headers=False,
                 ws="none",
                 lifespan="on",
-                backlog=BACKLOG,
-                timeout_keep_alive=KEEP_ALIVE_SECONDS,
+                backlog=ACCEPTED_AT_ONCE,
+                timeout_keep_alive=ceil(settings.idle_seconds_max),
                 timeout_graceful_shutdown=max(1, round(settings.grace_seconds)),
             )
         )
@@ -132,8 +141,15 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
+        for listening in sockets or ():
+            listening.listen(BACKLOG)  # as many as are accepted at once wait there otherwise
         if self.started:
             self._on_started()
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % SWEEP_TICKS == 0:
+            self._connections.sweep()
+        return await super().on_tick(counter)
 
     def finish(self) -> None:
         self.should_exit = True

@@ -14,6 +14,7 @@ from watchkeeper.actions.set_shadow import (
     shadow_json,
     show_shadow,
 )
+from watchkeeper.actions.tenant_tiers import policy_warnings
 from watchkeeper.http.access import JSON, Access, needs
 from watchkeeper.http.answers import answer
 from watchkeeper.http.context import Ctx
@@ -31,7 +32,7 @@ Reason = Annotated[str, Query(min_length=1, max_length=1000, pattern=PRINTABLE)]
 @routes.get("/v1/policy/shadows", response_model=Page[ShadowOut])
 @needs(Access.ADMINISTER, all_tenants=True)
 def get_shadows(ctx: Ctx) -> Response:
-    """Every shadow policy; there are few."""
+    """List all shadow policies."""
     found = [shadow_json(one) for one in list_shadows(ctx.db)]
     return answer({"items": found, "next_cursor": None})
 
@@ -39,7 +40,7 @@ def get_shadows(ctx: Ctx) -> Response:
 @routes.put("/v1/policy/shadows/{name}", response_model=ShadowOut, openapi_extra=BODY)
 @needs(Access.ADMINISTER, all_tenants=True, media=(TOML, JSON))
 def put_shadow(name: SinkName, request: Request, ctx: Ctx, reason: Reason = "-") -> Response:
-    """Ask this document too, of every event from now on. One of that name begins again."""
+    """Evaluate this policy too, for every event from now on. A shadow of that name starts over."""
     author, document = ctx.caller.name, document_of(request)
     return answer(shadow_json(set_shadow(ctx.db, name, document, author=author, reason=reason)))
 
@@ -47,14 +48,14 @@ def put_shadow(name: SinkName, request: Request, ctx: Ctx, reason: Reason = "-")
 @routes.get("/v1/policy/shadows/{name}", response_model=ShownShadowOut)
 @needs(Access.ADMINISTER, all_tenants=True)
 def get_shadow(name: SinkName, ctx: Ctx) -> Response:
-    """One shadow, and where it would have gone another way since it was set."""
+    """Show a shadow policy, and where its verdicts have differed since it was set."""
     return answer(show_shadow(ctx.db, name).to_json())
 
 
 @routes.delete("/v1/policy/shadows/{name}", status_code=204)
 @needs(Access.ADMINISTER, all_tenants=True)
 def delete_shadow(name: SinkName, ctx: Ctx) -> Response:
-    """Ask it no more, and forget what it found."""
+    """Delete a shadow policy and what it found."""
     remove_shadow(ctx.db, name, author=ctx.caller.name)
     return Response(status_code=204)
 
@@ -62,6 +63,7 @@ def delete_shadow(name: SinkName, ctx: Ctx) -> Response:
 @routes.post("/v1/policy/shadows/{name}/promote", response_model=AppliedOut)
 @needs(Access.ADMINISTER, all_tenants=True)
 def post_promotion(name: SinkName, ctx: Ctx, reason: Reason = "-") -> Response:
-    """Put a shadow in force; it is none any more."""
-    policy = promote_shadow(ctx.db, name, author=ctx.caller.name, reason=reason)
-    return answer({"version": policy.version, "hash": policy.hash})
+    """Apply a shadow policy and remove the shadow."""
+    policy = promote_shadow(ctx.db, name, author=ctx.caller.name, reason=reason, once=ctx.once)
+    warnings = policy_warnings(ctx.db, policy)
+    return answer({"version": policy.version, "hash": policy.hash, "warnings": warnings})

@@ -13,6 +13,11 @@ class Page(BaseModel, Generic[T]):
     items: list[T]
     next_cursor: str | None
 
+    @classmethod
+    def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
+        """`TenantPage` for tenants: the name that generated clients give to the class."""
+        return f"{params[0].__name__.removesuffix('Out')}Page"
+
 
 class VerdictOut(BaseModel):
     decision_id: str
@@ -55,7 +60,7 @@ class DecisionOut(VerdictOut):
     correlation_id: str | None
     scheduled_at: str | None
     retry_of: str | None
-    run: RunOut | None = Field(description="What its ALLOW caused.")
+    run: RunOut | None = Field(description="Run that the ALLOW caused.")
 
 
 class DecisionTurnOut(BaseModel):
@@ -71,7 +76,9 @@ class DecisionTurnOut(BaseModel):
 
 
 class ShownDecisionOut(DecisionOut):
-    turns: list[DecisionTurnOut] = Field(description="What metered its run, the newest first.")
+    turns: list[DecisionTurnOut] = Field(
+        description="Turns that metered the run, the newest first."
+    )
 
 
 class TurnOut(BaseModel):
@@ -96,7 +103,9 @@ class TurnOut(BaseModel):
     input_tokens: int | None
     output_tokens: int | None
     charged_credits_micro: int | None
-    computed_credits_micro: int | None = Field(description="What the usage comes to, uncapped.")
+    computed_credits_micro: int | None = Field(
+        description="Credits that the usage comes to, uncapped."
+    )
     overshoot_capped: bool | None
     event_id: str | None = Field(description="Its usage event in the outbox.")
 
@@ -114,7 +123,7 @@ class ShownTurnOut(TurnOut):
 
 class SettlementOut(BaseModel):
     turn_id: str
-    won: bool = Field(description="It was this call that ended the turn.")
+    won: bool = Field(description="True if this call ended the turn.")
     state: Literal["running", "completed", "failed", "cancelled"]
     settlement_method: Literal["actual", "estimated", "released"] | None
     charged_credits_micro: int | None
@@ -150,8 +159,13 @@ class ExplainOut(BaseModel):
     verdict: VerdictOut
     checks: list[CheckOut]
     binding_check: str | None
-    earliest_pass_at: str | None
+    earliest_pass_at: str | None = Field(
+        description="From this second on a fresh event of the account and type is allowed, if"
+        " nothing else happens and waiting retries run when due. Null for an ALLOW, or never."
+    )
+    never_passes_because: str | None
     smallest_change: Any
+    no_change_because: str | None
     agrees: bool = Field(description="The record decides to the recorded verdict again.")
 
 
@@ -177,12 +191,16 @@ class NewApiKeyOut(ApiKeyOut):
     key: str | None = Field(description="Shown once. Null when the answer is repeated.")
 
 
-class AppliedOut(BaseModel):
+class VersionOut(BaseModel):
     version: int
     hash: str
 
 
-class PolicyOut(AppliedOut):
+class AppliedOut(VersionOut):
+    warnings: list[str] = Field(description="Tenants and tiers that do not meet the document.")
+
+
+class PolicyOut(VersionOut):
     document: str = Field(description="TOML.")
 
 
@@ -224,6 +242,7 @@ class SinkOut(BaseModel):
 
 class SinkSetOut(SinkOut):
     secret: str | None = Field(description="Shown once, and only if it was made just now.")
+    warning: str | None = Field(description="The topic may be a misspelling: names the nearest.")
 
 
 class KillSwitchOut(BaseModel):
@@ -289,7 +308,9 @@ class MessageOut(BaseModel):
     namespace: str
     topic: str
     status: Literal["pending", "processing", "delivered", "dead"]
-    unhandled: bool = Field(description="It waits, and no sink and no handler takes it.")
+    unhandled: bool = Field(
+        description="True if the message waits and no sink or handler takes it."
+    )
     attempts: int
     generation: int = Field(description="How often it was redriven.")
     dedupe_key: str | None
@@ -315,4 +336,4 @@ class ClockOut(BaseModel):
 class AdvancedOut(BaseModel):
     now: str
     steps: int
-    ran: dict[str, int] = Field(description="What was done on the way: delivered, dead …")
+    ran: dict[str, int] = Field(description="Messages on the way, by result: delivered, dead …")

@@ -7,18 +7,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from watchkeeper.http.shapes import CheckOut
+from watchkeeper.input_types import IntentStatus, PlanStatus
 
-PlanStatus = Literal["DRAFT", "APPROVED", "ACTIVE", "PAUSED", "COMPLETED", "ABORTED", "EXPIRED"]
 StepStatus = Literal["PENDING", "PENDING_APPROVAL", "AUTO_EXECUTED", "DONE", "SKIPPED", "FAILED"]
-IntentStatus = Literal[
-    "PENDING_APPROVAL",
-    "APPROVED",
-    "REJECTED",
-    "EXECUTING",
-    "SUCCEEDED",
-    "FAILED",
-    "CANCELLED",
-]
 
 
 class StepOut(BaseModel):
@@ -44,7 +35,7 @@ class IntentOut(BaseModel):
     status: IntentStatus
     attempt_status: Literal["STARTED", "SUCCEEDED", "FAILED", "SKIPPED"]
     approval: Literal["AUTO_EXECUTE", "REQUIRE_APPROVAL", "BLOCK"] = Field(
-        description="What policy decided when it was asked for."
+        description="Decision of the policy when the action was asked for."
     )
     reason: str | None = Field(description="Why policy decided so; or `outcome_unknown`.")
     clause: str | None = Field(description="The line of policy that said so.")
@@ -78,7 +69,7 @@ class PlanOut(BaseModel):
     )
     facts: dict[str, Any]
     constraints: dict[str, Any]
-    source: str = Field(description="Who suggested it: `caller`, `proposer` or `decision`.")
+    source: str = Field(description="Origin of the plan: `caller`, `proposer` or `decision`.")
     correlation_id: str | None
     version: int = Field(description="Grows each time the draft is written anew.")
     created_at: str
@@ -93,7 +84,7 @@ class PlanOut(BaseModel):
 
 class ProposedOut(PlanOut):
     dropped: list[dict[str, str]] = Field(
-        description="What was suggested and is not allowed: `place` and `message`."
+        description="Suggested steps that are not allowed: `place` and `message`."
     )
 
 
@@ -128,7 +119,7 @@ class WhyOut(BaseModel):
     intent: IntentOut | None = Field(description="The attempt under way.")
     steps: list[StepOut]
     recent: list[PlanEntryOut] = Field(description="The last lines of its ledger, oldest first.")
-    can: list[ChoiceOut] = Field(description="What a person can do now, what helps most first.")
+    can: list[ChoiceOut] = Field(description="Choices of a person now, the most helpful first.")
 
 
 class ActExplainedOut(BaseModel):

@@ -76,7 +76,7 @@ class ScheduledPullOut(BaseModel):
     depth: Depth
     depth_units: int
     scheduled_at: str
-    budget_remaining: int = Field(description="What is left today, after this pull.")
+    budget_remaining: int = Field(description="Units left today, after this pull.")
     correlation_id: str | None = None
 
 

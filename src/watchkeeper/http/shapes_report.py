@@ -26,7 +26,7 @@ class LineOut(BaseModel):
     label: str = Field(description="A result, a state or a kind.")
     count: CountOut
     detail: str | None = Field(description="A reason, where there is one.")
-    name: str | None = Field(description="What somebody else called it, such as a topic.")
+    name: str | None = Field(description="Name that somebody else gave, such as a topic.")
 
 
 class HeaderOut(BaseModel):

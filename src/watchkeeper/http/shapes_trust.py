@@ -11,7 +11,7 @@ from watchkeeper.http.shapes import CheckOut
 
 class FlipOut(BaseModel):
     was: str = Field(description="The recorded verdict, such as DEFER COOLDOWN.")
-    now: str = Field(description="What it would have been.")
+    now: str = Field(description="Verdict under the new policy.")
     count: int
 
 
@@ -34,7 +34,7 @@ class PlanRunsOut(BaseModel):
 
 
 class PlanCreditsOut(BaseModel):
-    saved: int = Field(description="What the turns of the saved runs were charged.")
+    saved: int = Field(description="Charges of the turns of the saved runs.")
     added: int = Field(description="Added runs, at the mean of their tenant's metered runs.")
     metered_runs: int
 
@@ -70,7 +70,7 @@ class AccountPlanOut(BaseModel):
     inferred_from: InferredOut = Field(description="Here replay ends and inference begins.")
 
 
-class PlanOut(BaseModel):
+class PolicyPlanOut(BaseModel):
     flips: int
     retimed: int = Field(description="Deferrals that stay deferrals, to another moment.")
     events: int
@@ -112,8 +112,13 @@ class ProspectOut(BaseModel):
     reason: str | None
     explanation: str
     binding_check: str | None
-    earliest_pass_at: str | None
+    earliest_pass_at: str | None = Field(
+        description="From this second on a fresh event of the account and type is allowed, if"
+        " nothing else happens and waiting retries run when due. Null for an ALLOW, or never."
+    )
+    never_passes_because: str | None
     smallest_change: Any
+    no_change_because: str | None
 
 
 class WhyNotOut(BaseModel):

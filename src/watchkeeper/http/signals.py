@@ -45,7 +45,10 @@ Told = list[tuple[TenantId, NewSignal]]
 @routes.post("/v1/signals", status_code=202, response_model=ReceiptsOut, openapi_extra=_BODY)
 @needs(Access.INGEST, media=(JSON, cloud_events.EVENT, cloud_events.BATCH))
 def post_signals(request: Request, ctx: Ctx) -> Response:
-    """Hand in signals: each is kept unless it is a repeat, and may wake its account's agent."""
+    """Store signals, as plain JSON or CloudEvents. Each may cause a run of its account.
+
+    A signal that is a repeat is not stored again.
+    """
     told = _told(request, ctx)
     refuse_too_many(told, ctx, "signals")
     with telemetry.ADMISSION_SECONDS.time():
@@ -88,7 +91,10 @@ def _ingest(ctx: Context, told: Told) -> list[tuple[SignalId, Decided]]:
     received = {
         tenant_id: iter(
             ingest_signals(
-                ctx.server.admission, tenant_id, [signal for of, signal in told if of == tenant_id]
+                ctx.server.admission,
+                tenant_id,
+                [signal for of, signal in told if of == tenant_id],
+                once=ctx.once,
             )
         )
         for tenant_id in tenants

@@ -43,12 +43,12 @@ routes = router("sinks")
 @routes.put("/v1/sinks/{name}", response_model=SinkSetOut)
 @needs(Access.ADMINISTER, answers_secret=True)
 def put_sink(name: SinkName, body: SinkIn, ctx: Ctx) -> Response:
-    """Deliver a topic outside, of the tenant or of all. A missing secret is made, shown once."""
+    """Deliver a topic outside, of the tenant or of all. A missing secret is made and shown once."""
     is_for_all = body.tenant_id is None and ctx.caller.tenant_id is None
     owner = SYSTEM if is_for_all else ctx.tenant_to_write(body.tenant_id)
     new = NewSink(body.topic, body.url, SinkKind(body.kind), body.namespace, body.secret)
     done = set_sink(ctx.db, owner, name, new, _terms(ctx))
-    return answer({**_shown(done.sink), "secret": done.secret})
+    return answer({**_shown(done.sink), "secret": done.secret, "warning": done.warning})
 
 
 @routes.get("/v1/sinks", response_model=Page[SinkOut])
@@ -56,7 +56,7 @@ def put_sink(name: SinkName, body: SinkIn, ctx: Ctx) -> Response:
 def get_sinks(
     ctx: Ctx, tenant_id: TenantQuery = None, limit: Limit = LIMIT, cursor: Cursor = None
 ) -> Response:
-    """The tenant's sinks; everybody's for a key for all tenants that names none."""
+    """List the tenant's sinks; all sinks where a key for all tenants names none."""
     owner, _, name = position(cursor, "sinks", "").rpartition("/")
     found = list_sinks(ctx.db, ctx.tenant_if_named(tenant_id), (owner, name), limit)
     last = f"{found[-1].tenant_id}/{found[-1].name}" if found else None
@@ -66,13 +66,14 @@ def get_sinks(
 @routes.get("/v1/sinks/{name}", response_model=SinkOut)
 @needs(Access.ADMINISTER)
 def get_sink(name: SinkName, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
+    """Show a sink, without its secret."""
     return answer(_shown(show_sink(ctx.db, _owner(ctx, name, tenant_id), name)))
 
 
 @routes.delete("/v1/sinks/{name}", status_code=204)
 @needs(Access.ADMINISTER)
 def delete_sink(name: SinkName, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
-    """Its messages go wherever else there is for them, or wait."""
+    """Delete a sink. Its messages go to another sink or handler of their topic, or wait."""
     remove_sink(ctx.db, _owner(ctx, name, tenant_id), name, _terms(ctx))
     return nothing()
 

@@ -64,7 +64,7 @@ async def get_stream(
         Header(alias=LAST_ID, max_length=ID_LENGTH_MAX, description="Go on after this event."),
     ] = None,
 ) -> Response:
-    """Entries as they are committed, one event each. A key for all tenants may follow them all."""
+    """Follow ledger entries as they are committed, one event each, of a tenant or of all."""
     server = ctx.server
     whose = await anyio.to_thread.run_sync(_owner, ctx, tenant_id)
     stream = Stream(server, request, whose, _filters(stage, kind), follow)
@@ -103,7 +103,8 @@ class Stream:
         self._news = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._checked_at = self._loop.time()
-        self.follower = Follower(self.tenant_id, self._wake)
+        party = self.request.state.caller.party
+        self.follower = Follower(self.tenant_id, self._wake, party=party)
 
     @property
     def feed(self) -> Feed:

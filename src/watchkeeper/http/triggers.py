@@ -23,13 +23,13 @@ routes = router("triggers")
 @routes.post("/v1/triggers", response_model=VerdictsOut)
 @needs(Access.INGEST)
 def post_triggers(body: TriggersIn, ctx: Ctx) -> Response:
-    """Ask for decision runs: one verdict for each event, in order. One wrong event refuses all."""
+    """Fire triggers: a verdict for each event, in order. An invalid event refuses all of them."""
     refuse_too_many(body.events, ctx, "events")
     tenant_id = ctx.tenant_to_admit(body.tenant_id)
     events = to_events(body.events)
     correlation_id = events[0].correlation_id if len(events) == 1 else None
     with telemetry.bound(correlation_id=correlation_id), telemetry.ADMISSION_SECONDS.time():
-        decided = fire_triggers(ctx.server.admission, tenant_id, events)
+        decided = fire_triggers(ctx.server.admission, tenant_id, events, ctx.once)
     verdicts = [verdict_of(one) for one in decided]
     return answer(
         {"verdicts": [verdict.to_json() for verdict in verdicts]}, headers=retry_after(verdicts)

@@ -43,7 +43,7 @@ State = Literal["running", "completed", "failed", "cancelled"]
 @routes.post("/v1/turns", status_code=201, response_model=ReservedTurnOut)
 @needs(Access.INGEST)
 def post_turn(body: TurnIn, ctx: Ctx) -> Response:
-    """Take quota before the work starts; do it with `effective_model`.
+    """Reserve quota before the work starts; do the work with `effective_model`.
 
     Where that model's tier is full the next lower one is taken; when none has room, 429. The
     same request id again is the same turn.
@@ -63,7 +63,7 @@ def get_turns(
     limit: Limit = LIMIT,
     cursor: Cursor = None,
 ) -> Response:
-    """Turns, the newest first."""
+    """List turns, newest first."""
     whose = ctx.tenant(tenant_id)
     found = list_turns(ctx.db, whose, state=state, before=_before(cursor), limit=limit)
     last = f"{found[-1].reserved_at}/{found[-1].turn_id}" if found else None
@@ -73,7 +73,7 @@ def get_turns(
 @routes.get("/v1/turns/{turn_id}", response_model=ShownTurnOut)
 @needs(Access.READ)
 def get_turn(turn_id: Id, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
-    """One turn: its reserve, how it was settled, and where its usage event is."""
+    """Show a turn: its reserve, how it was settled, and where its usage event is."""
     whose = ctx.tenant_of(Thing.TURN, turn_id, tenant_id)
     return answer(views.shown_turn(show_turn(ctx.db, whose, turn_id), whose))
 
@@ -81,7 +81,7 @@ def get_turn(turn_id: Id, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
 @routes.get("/v1/turns/{turn_id}/explain", response_model=RefusalOut)
 @needs(Access.READ)
 def get_refused_turn(turn_id: Id, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
-    """Why a turn was refused: each model that was tried, what it lacked, and what would help.
+    """Explain why a turn was refused: each model tried, the quota it lacked, what would help.
 
     404 for one that was not. A refused turn is an entry only: a key for all tenants names whose.
     """
@@ -91,7 +91,7 @@ def get_refused_turn(turn_id: Id, ctx: Ctx, tenant_id: TenantQuery = None) -> Re
 @routes.post("/v1/turns/{turn_id}/progress", status_code=204)
 @needs(Access.INGEST)
 def post_progress(turn_id: Id, ctx: Ctx, body: ProgressIn | None = None) -> Response:
-    """The work has begun and goes on. 409 when the turn has ended: stop working then."""
+    """Report that the work of a turn goes on. 409 when the turn has ended: stop the work."""
     asked = body or ProgressIn()
     ctx.server.turns.progress(ctx.tenant_of(Thing.TURN, turn_id, asked.tenant_id), turn_id)
     return nothing()
@@ -100,7 +100,7 @@ def post_progress(turn_id: Id, ctx: Ctx, body: ProgressIn | None = None) -> Resp
 @routes.post("/v1/turns/{turn_id}/finalize", response_model=SettlementOut)
 @needs(Access.INGEST)
 def post_finalize(turn_id: Id, body: FinalizeIn, ctx: Ctx) -> Response:
-    """End the turn and settle it, once. Whoever comes second is told what the first settled."""
+    """End a turn and settle it, once. A second call gets what the first one settled."""
     finalized = ctx.server.turns.finalize(
         ctx.tenant_of(Thing.TURN, turn_id, body.tenant_id),
         turn_id,

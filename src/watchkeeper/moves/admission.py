@@ -93,6 +93,8 @@ class Decided(NamedTuple):
     verdict: Verdict
     now: Instant
     policy_version: int
+    switch: str | None = None  # the kill switch that was on, as the entry names it
+    switch_reason: str | None = None  # where it is known: the entry does not keep it
 
 
 @dataclass(slots=True)
@@ -190,6 +192,7 @@ def decided_from(found: Recorded) -> Decided:
         verdict=read_verdict(data),
         now=found.entry.at,
         policy_version=found.entry.policy_version,
+        switch=data.get("kill_switch"),
     )
 
 
@@ -235,7 +238,15 @@ class _Bench:
         after = state.last_allowed_seq
         evolve(case, verdict, one.decision_id, seq)
         self._follow_up(one, verdict, seq, after)
-        return Decided(one.decision_id, event, verdict, now, self.rules.policy_version)
+        return Decided(
+            one.decision_id,
+            event,
+            verdict,
+            now,
+            self.rules.policy_version,
+            case.kill_switch,
+            self.found.switches.get(case.kill_switch or ""),
+        )
 
     def _state(self, account_id: AccountId) -> RunState:
         state = self.found.states.get(account_id)
@@ -307,7 +318,10 @@ class _Bench:
         deferral = one.decision_id if event.retry_of is None else event.retry_of
         moved = event.retry_of is not None
         tenant_id = self.tx.tenant_id
-        payload = envelope.retry(tenant_id, deferral, event, due_at=due_at, moved=moved)
+        cooldown_us = self.rules.triggers[event.trigger_type].cooldown_us
+        payload = envelope.retry(
+            tenant_id, deferral, event, due_at=due_at, moved=moved, cooldown_us=cooldown_us
+        )
         messages = [
             NewMessage(
                 topic=envelope.RETRY,

@@ -47,15 +47,17 @@ def bury(
 ) -> set[MessageId]:
     """End messages of this tenant as dead; the ids of those that were still held.
 
-    `on_dead` is told of all of them, beside whoever waits for messages of their topics.
+    A death is recorded once, by the transaction that wrote it: one whose COMMIT was in doubt
+    is found, and not told again. `on_dead` is told of all of them, beside whoever waits for
+    messages of their topics.
     """
     tenant = locked(tx)
-    held = outbox_settle.nack(tx, [Nack(message, how) for message, how in dead])
-    lost = [_lost(message, how) for message, how in dead if message.id in held]
+    ends = outbox_settle.nacked(tx, [Nack(message, how) for message, how in dead])
+    lost = [_lost(message, how) for message, how in dead if message.id in ends.now]
     record(tx, tenant, Kind.MESSAGE_DEAD, lost, hooks)
     if on_dead is not None and lost:
         on_dead(tx, lost)
-    return held
+    return ends.held
 
 
 def record(

@@ -14,7 +14,7 @@ from watchkeeper.core.limits import Breaker, BreakerRule, Bucket, Gate, Hold, Li
 from watchkeeper.core.policy import TenantRules
 from watchkeeper.core.pulls import PullReason
 from watchkeeper.core.time import MINUTE, Instant
-from watchkeeper.store import connectors, kill_switches
+from watchkeeper.store import connectors, kill_switches, tenants
 from watchkeeper.store.connectors import Connector, ConnectorState
 from watchkeeper.store.transaction import Tx
 
@@ -87,9 +87,11 @@ class Gates:
         reason = PullReason.CIRCUIT_OPEN if is_broken else PullReason.RATE_LIMIT
         return reason, stop.retry_at, _words(stop.limit, gate)
 
-    def take(self, name: str, rule: BreakerRule) -> None:
-        """The tokens, the probe and the slot."""
-        self.left[name] = limits.passed(self.left[name], rule, self.now)
+    def take(self, name: str, rule: BreakerRule) -> bool:
+        """Take the tokens, the probe and the slot; whether this pull is the probe."""
+        gate = self.left[name]
+        self.left[name] = limits.passed(gate, rule, self.now)
+        return limits.is_probe(gate, self.now)
 
     def save(self, tx: Tx) -> None:
         """Write what differs from how it was found; the shared part last."""
@@ -100,6 +102,40 @@ class Gates:
             shared = _connector(self.connectors[name], self.left[name])
             if shared != self.connectors[name]:
                 connectors.save_state(tx, shared)
+
+
+class Starts:
+    """Holds and breakers, asked again when a worker takes up pulls that were queued.
+
+    One pull at a time tries a connector whose breaker was open: where there is one, the tenant
+    is locked.
+    """
+
+    def __init__(self, tx: Tx, names: Iterable[str], rule: BreakerRule) -> None:
+        wanted = sorted(set(names))
+        states = connectors.states(tx, wanted)
+        if any(state.breaker.open_until_at is not None for state in states.values()):
+            tenants.lock(tx)
+            states = connectors.states(tx, wanted)
+        self._tx = tx
+        self._rule = rule
+        self._states = states
+        self._connectors = connectors.read(tx, wanted)
+
+    def refuse(self, name: str) -> tuple[Instant, str] | None:
+        """Until when a pull has to wait, and why."""
+        gate = gate_of(self._states.get(name), self._connectors.get(name), 0)
+        stop = limits.resting(gate, self._tx.now)
+        return None if stop is None else (stop.retry_at, _words(stop.limit, gate))
+
+    def begin(self, name: str) -> None:
+        """Note that a pull begins: where the breaker was open, it is the probe."""
+        state = self._states.get(name)
+        if state is None or state.breaker.open_until_at is None:
+            return
+        state = state._replace(breaker=limits.probing(state.breaker, self._rule, self._tx.now))
+        self._states[name] = state
+        connectors.put_states(self._tx, [state])
 
 
 def gate_of(own: ConnectorState | None, shared: Connector | None, slots: int) -> Gate:

@@ -55,6 +55,7 @@ class Scheduled:
     explanation: str = ""
     message_id: MessageId | None = None
     at: Instant = EARLIEST
+    is_probe: bool = False  # it tries whether a connector that rests works again
 
     @property
     def is_scheduled(self) -> bool:
@@ -126,9 +127,15 @@ class _Desk:
         if allowance.refused is not None:
             words = f"{units} units are needed, {allowance.remaining} remain today"
             return Scheduled(job, allowance.refused, units, allowance.remaining, explanation=words)
-        self._take(job, units)
-        message_id = MessageId(new_id())
-        return Scheduled(job, None, units, allowance.remaining, message_id=message_id)
+        is_probe = self._take(job, units)
+        return Scheduled(
+            job,
+            None,
+            units,
+            allowance.remaining,
+            message_id=MessageId(new_id()),
+            is_probe=is_probe,
+        )
 
     def _killed(self, job: Wanted) -> Refusal | None:
         switch = switch_on(self.found.switches, job.connector_id)
@@ -137,15 +144,15 @@ class _Desk:
         words = f"kill switch {switch} is on: {self.found.switches[switch]}"
         return PullReason.KILL_SWITCH, None, words
 
-    def _take(self, job: Wanted, units: int) -> None:
-        """The id, the units, then what the limits give."""
+    def _take(self, job: Wanted, units: int) -> bool:
+        """Take the id, the units, then what the limits give; whether it is a probe."""
         consumed = self.found.consumed
         self.found.taken.add(job.pull_job_id)
         for key in (job.connector_id, TOTAL):
             used, added = consumed.get(key, Consumed()), self.added[key]
             consumed[key] = Consumed(used.units + units, used.pulls + 1)
             self.added[key] = Consumed(added.units + units, added.pulls + 1)
-        self.gates.take(job.connector_id, self.rules.pulls.breaker)
+        return self.gates.take(job.connector_id, self.rules.pulls.breaker)
 
     def write(self, tenant: LockedTenant, answers: Iterable[Scheduled]) -> None:
         tx, now = self.tx, self.tx.now
@@ -177,6 +184,8 @@ class _Desk:
         }
         if job.correlation_id is not None:
             detail["correlation_id"] = job.correlation_id
+        if one.is_probe:
+            detail["is_probe"] = True
         payload = {"detail": detail, "detail-type": "PULL_REQUESTED", "source": SOURCE}
         return NewMessage(PULL_REQUESTED, encode(payload), id=one.message_id)
 

@@ -6,7 +6,6 @@ in the same transaction as the outcome that made it possible.
 
 from __future__ import annotations
 
-import logging
 from typing import NamedTuple
 
 from watchkeeper.core.approvals import Approval, Judged, Risk, Unanswered, judge
@@ -32,6 +31,7 @@ from watchkeeper.core.plans import (
 )
 from watchkeeper.core.redaction import redacted
 from watchkeeper.core.time import Instant
+from watchkeeper.failures import log_failure
 from watchkeeper.ids import new_id
 from watchkeeper.moves.plan_case import Case
 from watchkeeper.moves.plan_desk import Desk
@@ -43,8 +43,6 @@ _BORN = {
     Approval.REQUIRE_APPROVAL: IntentState.PENDING_APPROVAL,
     Approval.BLOCK: IntentState.REJECTED,
 }
-
-_log = logging.getLogger("watchkeeper.plans")
 
 
 def advance(desk: Desk, case: Case) -> None:
@@ -88,8 +86,9 @@ def _is_objective_met(desk: Desk, case: Case) -> bool:
         return False
     try:
         return bool(predicate(case.facts()))
-    except Exception:
-        _log.exception("the objective of plan %s could not be judged", case.plan.plan_id)
+    except BaseException as error:
+        facts = {"tenant_id": desk.tx.tenant_id, "plan_id": case.plan.plan_id}
+        log_failure(error, "objective", facts)
         return False
 
 

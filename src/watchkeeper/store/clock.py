@@ -7,7 +7,9 @@ from watchkeeper.store.statement import same
 from watchkeeper.store.transaction import Session, Tx
 
 _READ = same("select now_at from clock")
-_START = same("insert into clock (only, now_at) values (true, %s) on conflict (only) do nothing")
+_START = same(
+    'insert into clock ("only", now_at) values (true, %s) on conflict ("only") do nothing'
+)
 _SET = same("update clock set now_at = %s where now_at < %s")
 
 

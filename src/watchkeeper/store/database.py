@@ -10,20 +10,22 @@ and every process on that database obeys it.
 from __future__ import annotations
 
 import contextlib
-import sqlite3
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias, TypeVar
 
-from sqlalchemy import Connection, Engine, make_url
-from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy import Connection, Engine
 
 from watchkeeper.core.ids import SYSTEM, TenantId
 from watchkeeper.core.time import Instant
-from watchkeeper.errors import CommitUnknown, Invalid, Unavailable
+from watchkeeper.errors import Closed, CommitUnknown, Unavailable
 from watchkeeper.store import postgres, sqlite
+from watchkeeper.store.backoff import Pause, jittered_pause
+from watchkeeper.store.database_url import parsed_url
+from watchkeeper.store.keyring import Keyring
+from watchkeeper.store.news import News
+from watchkeeper.store.outage import Trouble, as_ours, is_outage, trouble_of
 from watchkeeper.store.policies import PolicyBook
 from watchkeeper.store.sinks import SinkBook
 from watchkeeper.store.transaction import EngineName, ReadTx, Session, SystemTx, Tx
@@ -31,6 +33,12 @@ from watchkeeper.store.transaction import EngineName, ReadTx, Session, SystemTx,
 TRIES_MAX = 5
 SQLITE_TRIES_MAX = 2
 """Each of them has waited for as long as a busy file is waited for."""
+
+OPENINGS_MAX = 2
+"""Connections on which a transaction is begun before an outage is reported."""
+
+RETRIED = frozenset({Trouble.CONFLICT, Trouble.STALE, Trouble.LOST})
+"""Nothing was done: on PostgreSQL the whole transaction runs again."""
 
 POOL_SIZE = 16
 
@@ -45,22 +53,22 @@ def wall_clock() -> Instant:
     return Instant(time.time_ns() // 1000)
 
 
-class Database:
+class Database(News):
     """One database: begins transactions, and tells who waits when there is news."""
 
     def __init__(self, writer: Engine, reader: Engine, engine: EngineName, wall: WallClock) -> None:
         self.writer = writer
         self.reader = reader
         self.engine: EngineName = engine
+        super().__init__()
         self._wall = wall
-        self._news = threading.Condition()
-        self._news_count = 0
-        self.heard_count = 0
-        self.on_news: list[Callable[[], None]] = []
         self.policies = PolicyBook()
         self.sinks = SinkBook()
+        self.keyring = Keyring()
         self.turns: dict[tuple[str, str], str] = {}
         """By namespace and topic, the tenant whose messages were claimed last."""
+        self.pause: Pause = jittered_pause
+        self._is_closed = False
 
     @property
     def is_in_memory(self) -> bool:
@@ -127,11 +135,12 @@ class Database:
             self._end_reading(driver)
 
     def retrying(self, deed: Callable[[], T]) -> T:
-        """Run a deed that is one whole transaction; again when the database asks for it.
+        """Run a deed that is one whole transaction; again, after a pause, where that helps.
 
         Serialization failures, deadlocks and connections lost before COMMIT left nothing
         behind, nor did a SQLite file that others had all the time. A COMMIT whose answer was
-        lost is not among them: it raises CommitUnknown.
+        lost is not among them: it raises CommitUnknown. Nor is a lock or a statement that timed
+        out: it has been waited for already.
         """
         tries_max = TRIES_MAX if self.engine == "postgresql" else SQLITE_TRIES_MAX
         for attempt in range(1, tries_max + 1):
@@ -142,52 +151,27 @@ class Database:
             except Exception as error:
                 if attempt == tries_max or not self._nothing_happened(error):
                     raise
+            self.pause(attempt)
         raise AssertionError("unreachable")
-
-    # -- news: somebody enqueued something that is due ------------------------------------
-
-    def tell(self) -> None:
-        """Wake whoever waits for work in this process, and through `on_news` in others."""
-        self.hear()
-        for listener in self.on_news:
-            with contextlib.suppress(Exception):  # it is committed: nobody may be told it failed
-                listener()
-
-    def hear(self) -> None:
-        """There is, or may be, a message that nobody here has seen: wake this process only."""
-        with self._news:
-            self.heard_count += 1
-        self.wake()
-
-    def wake(self) -> None:
-        """Wake this process only, for what it knows of already: an attempt ended, it is to stop."""
-        with self._news:
-            self._news_count += 1
-            self._news.notify_all()
-
-    @property
-    def news_count(self) -> int:
-        """What to wait beyond: taken before a look, so that nothing is missed during it."""
-        return self._news_count
-
-    def wait_for_news(self, seen: int, timeout_seconds: float) -> int:
-        """Sleep until there is news that was not seen yet, or the time is over."""
-        with self._news:
-            if self._news_count == seen:
-                self._news.wait(timeout_seconds)
-            return self._news_count
 
     def of_its_own(self) -> Database:
         """The same database over one connection beside the pool, for what must never queue.
 
         On SQLite a process has one writing connection, and that is all there is.
         """
+        self.check_open()
         if self.engine == "sqlite":
             return self
         engine = postgres.open_engine(self.writer.url, 1)
         return Database(engine, engine, self.engine, self._wall)
 
+    def check_open(self) -> None:
+        """Raise Closed after `close`."""
+        if self._is_closed:
+            raise Closed
+
     def close(self) -> None:
+        self._is_closed = True
         self.writer.dispose()
         if self.reader is not self.writer:
             self.reader.dispose()
@@ -198,74 +182,125 @@ class Database:
     def _connected(
         self, engine: Engine, role: str, tenant_id: TenantId, *, write: bool = True
     ) -> Iterator[tuple[Connection, Any, Instant]]:
-        with self._noticing_outage(engine), engine.connect() as conn:
+        self.check_open()
+        with self._plain_errors(engine):
+            conn, now = self._opened(engine, role, tenant_id, write=write)
+            with conn:
+                driver: Any = conn.connection.driver_connection
+                try:
+                    yield conn, driver, now
+                except BaseException as error:
+                    self._roll_back(driver)
+                    if (
+                        self.engine == "postgresql" and driver.closed
+                    ):  # the pool would try to use it, and log that it cannot
+                        conn.invalidate(error)
+                    raise
+
+    def _opened(
+        self, engine: Engine, role: str, tenant_id: TenantId, *, write: bool
+    ) -> tuple[Connection, Instant]:
+        """A connection with a transaction begun, and the time.
+
+        One that turns out to be lost is replaced once: nothing was sent on it yet.
+        """
+        for opening in range(1, OPENINGS_MAX + 1):
+            conn = engine.connect()
             driver: Any = conn.connection.driver_connection
-            if self.engine == "postgresql":
-                now = _open_postgres(driver, role, tenant_id, write=write)
-            else:
-                driver.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-                now = self._sqlite_now(driver)
             try:
-                yield conn, driver, now
-            except BaseException:
+                if self.engine == "postgresql":
+                    return conn, _open_postgres(driver, role, tenant_id, write=write)
+                return conn, self._open_sqlite(driver, write=write)
+            except BaseException as error:
                 self._roll_back(driver)
-                raise
+                if self.engine == "postgresql":
+                    conn.invalidate(error)
+                conn.close()
+                if opening == OPENINGS_MAX or not _is_worn(error):
+                    raise
+                engine.dispose()
+        raise AssertionError("unreachable")
 
     @contextmanager
     def _batched(
         self, role: str, tenant_id: TenantId, when_sent: Callable[[], None] | None = None
     ) -> Iterator[tuple[Any, Instant]]:
         """On PostgreSQL nobody has waited for the time yet: a statement that locks brings it."""
+        self.check_open()
+        is_committing = False
+        with self._plain_errors(self.writer), self._lent() as driver:
+            try:
+                with self._pipeline(driver):
+                    now = self._begin_batch(driver, role, tenant_id)
+                    yield driver, now
+                    is_committing = True
+                    self._send_commit(driver)
+                    if when_sent is not None:
+                        with contextlib.suppress(Exception):  # what was committed stays so
+                            when_sent()
+            except Exception as error:
+                if is_committing and self._commit_is_unknown(error):
+                    raise CommitUnknown("the connection was lost while committing") from error
+                raise
+
+    @contextmanager
+    def _lent(self) -> Iterator[Any]:
+        """A driver's connection for a batch, thrown away if it is not known to be as before."""
         lent = self.writer.raw_connection()
         driver: Any = lent.driver_connection
-        is_committing = False
         try:
-            with self._noticing_outage(self.writer), self._pipeline(driver):
-                now = Instant(0)
-                if self.engine == "postgresql":
-                    cursor = driver.cursor()
-                    cursor.execute("BEGIN")
-                    cursor.execute(postgres.batch_sql(role), (role, tenant_id))
-                else:
-                    driver.execute("BEGIN IMMEDIATE")
-                    now = self._sqlite_now(driver)
-                try:
-                    yield driver, now
-                except BaseException:
-                    self._roll_back(driver)
-                    raise
-                is_committing = True
-                self._send_commit(driver)
-                if when_sent is not None:
-                    with contextlib.suppress(Exception):  # what was committed stays so
-                        when_sent()
+            yield driver
         except BaseException as error:
-            if _broken(driver):
+            if self.engine == "sqlite":
+                self._roll_back(driver)
+            elif not postgres.is_undone(driver):
                 lent.invalidate(error)
-            if is_committing and self.engine == "postgresql" and postgres.commit_is_unknown(error):
-                raise CommitUnknown("the connection was lost while committing") from error
             raise
         finally:
             lent.close()
 
+    def _begin_batch(self, driver: Any, role: str, tenant_id: TenantId) -> Instant:
+        if self.engine == "sqlite":
+            driver.execute("BEGIN IMMEDIATE")
+            return self._sqlite_now(driver)
+        cursor = driver.cursor()
+        cursor.execute("BEGIN", prepare=False)
+        cursor.execute(postgres.batch_sql(role), (role, tenant_id))
+        return Instant(0)
+
     @contextmanager
-    def _noticing_outage(self, engine: Engine) -> Iterator[None]:
-        """Where one connection was lost the idle ones are too: nobody else shall try them."""
+    def _plain_errors(self, engine: Engine) -> Iterator[None]:
+        """Raise ours for a driver's error, with it as the cause.
+
+        Where one connection was lost the idle ones are too: nobody else shall try them.
+        """
         try:
             yield
         except Exception as error:
-            # No name is kept for the cause: with its traceback it would refer to itself.
-            if self.engine == "postgresql" and postgres.connection_is_lost(
-                (isinstance(error, CommitUnknown) and error.__cause__) or error
-            ):
+            if self.engine == "postgresql" and trouble_of(error) is Trouble.LOST:
                 engine.dispose()
-            raise
+            ours = as_ours(error)
+            if ours is None:
+                raise
+            raise ours from error
 
     def _pipeline(self, driver: Any) -> contextlib.AbstractContextManager[Any]:
         if self.engine == "postgresql":
-            pipeline: contextlib.AbstractContextManager[Any] = driver.pipeline()
-            return pipeline
+            return postgres.pipelined(driver)
         return contextlib.nullcontext()
+
+    def _open_sqlite(self, driver: Any, *, write: bool) -> Instant:
+        """Begin, and read the clock. A reader that finds a crash lets the writer recover first."""
+        try:
+            driver.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+            return self._sqlite_now(driver)
+        except Exception as error:
+            driver.rollback()
+            if write or not sqlite.needs_recovery(error):
+                raise
+        sqlite.recover(self.writer)
+        driver.execute("BEGIN")
+        return self._sqlite_now(driver)
 
     def _sqlite_now(self, driver: Any) -> Instant:
         row = driver.execute("SELECT now_at FROM clock").fetchone()
@@ -285,9 +320,12 @@ class Database:
         try:
             driver.commit()
         except Exception as error:
-            if postgres.commit_is_unknown(error):
+            if self._commit_is_unknown(error):
                 raise CommitUnknown("the connection was lost while committing") from error
             raise
+
+    def _commit_is_unknown(self, error: Exception) -> bool:
+        return self.engine == "postgresql" and postgres.commit_is_unknown(error)
 
     def _end_reading(self, driver: Any) -> None:
         """On PostgreSQL without a ROLLBACK: with it the driver forgets all that it has prepared.
@@ -312,17 +350,12 @@ class Database:
 
     def is_in_trouble(self, error: BaseException) -> bool:
         """Whether an error says that the database, not what was asked of it, is the matter."""
-        if isinstance(error, Unavailable | PoolTimeout):
-            return True
-        original = getattr(error, "orig", None) or error
-        if self.engine == "sqlite":
-            return isinstance(original, sqlite3.OperationalError)
-        return postgres.sqlstate_of(error) in postgres.RETRIED or postgres.is_operational(original)
+        return is_outage(error)
 
     def _nothing_happened(self, error: Exception) -> bool:
         if self.engine == "sqlite":
-            return sqlite.is_busy(error)
-        return postgres.sqlstate_of(error) in postgres.RETRIED or postgres.connection_is_lost(error)
+            return sqlite.is_busy(error.__cause__ or error)
+        return trouble_of(error) in RETRIED
 
 
 def open_database(
@@ -336,19 +369,13 @@ def open_database(
 
     Given an engine of somebody else's, it opens the same database with connections of its own.
     """
-    try:
-        parsed = url.url if isinstance(url, Engine) else make_url(url)
-    except Exception:
-        raise Invalid.at("database_url", "it is not a database URL") from None
-    backend = parsed.get_backend_name()
-    if backend == "sqlite":
+    parsed = parsed_url(url)
+    if parsed.get_backend_name() == "sqlite":
         writer = sqlite.open_writer(parsed, journal)
         memory = parsed.database in (None, "", ":memory:")
         return Database(writer, writer if memory else sqlite.open_reader(parsed), "sqlite", wall)
-    if backend in ("postgresql", "postgres"):
-        engine = postgres.open_engine(parsed, pool_size)
-        return Database(engine, engine, "postgresql", wall)
-    raise Invalid.at("database_url", f"{backend} is not supported: use sqlite or postgresql")
+    engine = postgres.open_engine(parsed, pool_size)
+    return Database(engine, engine, "postgresql", wall)
 
 
 def _open_postgres(driver: Any, role: str, tenant_id: TenantId, *, write: bool) -> Instant:
@@ -358,8 +385,9 @@ def _open_postgres(driver: Any, role: str, tenant_id: TenantId, *, write: bool) 
     return Instant(cursor.fetchone()[2])
 
 
-def _broken(driver: Any) -> bool:
-    return bool(getattr(driver, "closed", False))
+def _is_worn(error: BaseException) -> bool:
+    """Whether the connection, and nothing else, is at fault."""
+    return trouble_of(error) in (Trouble.LOST, Trouble.STALE)
 
 
 def reachable(db: Database) -> None:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session as OrmSession
 from sqlalchemy.orm import scoped_session
 
@@ -35,7 +36,11 @@ _IDLE = 0  # of libpq's transaction states
 
 _MAY = f"""select coalesce(current_setting('role', true), 'none'), session_user,
     coalesce((select pg_has_role(session_user, oid, 'member') from pg_roles
-        where rolname = '{WORKER_ROLE}'), false)"""
+        where rolname = '{WORKER_ROLE}'), false),
+    to_regclass('clock') is not null and to_regclass('outbox') is not null"""
+_NO_TABLES = (
+    "the connection is to a database without Watchkeeper's tables: use one to the app's database"
+)
 _SET_ROLE = "select set_config('role', %s, true)"
 _NOW = f"select {NOW_SQL}"
 _FAIL = "do $$ begin raise 'a usage event was refused' using errcode = '23001'; end $$"
@@ -71,7 +76,9 @@ def _doom(engine: EngineName, driver: Any) -> None:
 
 @contextmanager
 def _as_worker(driver: Any) -> Iterator[None]:
-    role, user, may = _one(driver, _MAY)
+    role, user, may, has_tables = _one(driver, _MAY)
+    if not has_tables:
+        raise Invalid.at("connection", _NO_TABLES)
     if not may:
         raise Forbidden(
             f"the database user {user} may not write to the outbox: grant it {WORKER_ROLE}",
@@ -94,7 +101,12 @@ def _one(driver: Any, sql: str) -> tuple[Any, ...]:
 
 def _sqlite_now(driver: Any) -> Instant:
     cursor = driver.cursor()
-    cursor.execute("select now_at from clock", ())
+    try:
+        cursor.execute("select now_at from clock", ())
+    except (sqlite3.OperationalError, OperationalError) as error:
+        if "no such table" not in str(error):
+            raise
+        raise Invalid.at("connection", _NO_TABLES) from error
     row = cursor.fetchone()
     return wall_clock() if row is None else Instant(row[0])
 
@@ -128,6 +140,12 @@ def _sqlite(theirs: sqlite3.Connection) -> tuple[EngineName, Any]:
 
 def _psycopg(theirs: Any) -> tuple[EngineName, Any]:
     modules = {kind.__module__.partition(".")[0] for kind in type(theirs).__mro__}
+    if type(theirs).__module__.startswith("sqlalchemy.ext.asyncio"):
+        words = (
+            "is async: call `await session.run_sync(lambda s: app.enqueue(s, ...))`, or"
+            " `await session.run_sync(lambda s: app.signal(..., connection=s))`"
+        )
+        raise Invalid.at("connection", f"{type(theirs).__qualname__} {words}")
     if "psycopg" not in modules:  # it may not be installed
         raise Invalid.at("connection", f"{type(theirs).__qualname__} is not supported")
     import psycopg

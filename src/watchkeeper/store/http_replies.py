@@ -1,4 +1,4 @@
-"""First answers to requests that carried an Idempotency-Key."""
+"""Idempotency keys: the change that each of them stands for, and the first answer to it."""
 
 from __future__ import annotations
 
@@ -8,30 +8,36 @@ from watchkeeper.core.time import Instant
 from watchkeeper.store.statement import same
 from watchkeeper.store.transaction import Tx
 
-_CLAIM = same(
-    "insert into http_replies (tenant_id, route, key, fingerprint, expires_at)"
-    " values (%s, %s, %s, %s, %s)"
+_TAKE = same(
+    "insert into http_replies (tenant_id, route, key, fingerprint, deed, expires_at)"
+    " values (%s, %s, %s, %s, %s, %s)"
     " on conflict (tenant_id, route, key) do update set fingerprint = excluded.fingerprint,"
-    " status = null, headers = null, body = null, expires_at = excluded.expires_at"
-    " where http_replies.expires_at <= %s returning key"
+    " deed = excluded.deed, status = null, headers = null, body = null,"
+    " expires_at = excluded.expires_at"
+    " where http_replies.expires_at <= %s"
+    " or (http_replies.status is null and http_replies.deed is null) returning key"
 )
 _FIND = same(
-    "select fingerprint, status, headers, body from http_replies"
-    " where tenant_id = %s and route = %s and key = %s"
+    "select fingerprint, deed, status, headers, body from http_replies"
+    " where tenant_id = %s and route = %s and key = %s and expires_at > %s"
+    " and (status is not null or deed is not null)"
 )
+_NOTE = same("update http_replies set deed = %s where tenant_id = %s and route = %s and key = %s")
 _KEEP = same(
-    "update http_replies set status = %s, headers = %s, body = %s, expires_at = %s"
-    " where tenant_id = %s and route = %s and key = %s and fingerprint = %s and status is null"
-)
-_RELEASE = same(
-    "delete from http_replies"
-    " where tenant_id = %s and route = %s and key = %s and fingerprint = %s and status is null"
+    "insert into http_replies"
+    " (tenant_id, route, key, fingerprint, status, headers, body, expires_at)"
+    " values (%s, %s, %s, %s, %s, %s, %s, %s)"
+    " on conflict (tenant_id, route, key) do update set fingerprint = excluded.fingerprint,"
+    " status = excluded.status, headers = excluded.headers, body = excluded.body,"
+    " expires_at = excluded.expires_at"
+    " where http_replies.expires_at <= %s"
+    " or (http_replies.status is null and http_replies.fingerprint = excluded.fingerprint)"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """What a reply is kept under, beside its tenant."""
+    """The name of a request beside its tenant, and the fingerprint of its content."""
 
     route: str
     key: str
@@ -40,29 +46,33 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer that was kept; without a status it is still being made."""
+    """A key that was used. `deed`: a note of the change, in JSON. No status: no answer was kept."""
 
     fingerprint: str
+    deed: str | None
     status: int | None
     headers: str | None
     body: str | None
 
 
-def claim(tx: Tx, name: Name, expires_at: Instant) -> bool:
-    """Take the name, if nobody holds it or whoever did is past its time."""
-    values = (tx.tenant_id, name.route, name.key, name.fingerprint, expires_at, tx.now)
-    return bool(tx.rows(_CLAIM, values))
+def take(tx: Tx, name: Name, deed: str, *, now: Instant, expires_at: Instant) -> bool:
+    """Write the key into the transaction of its change; False when it was used before.
+
+    Whoever comes second waits here until the first one has committed.
+    """
+    values = (tx.tenant_id, name.route, name.key, name.fingerprint, deed, expires_at, now)
+    return bool(tx.rows(_TAKE, values))
 
 
-def find(tx: Tx, name: Name) -> Reply | None:
-    rows = tx.rows(_FIND, (tx.tenant_id, name.route, name.key))
+def find(tx: Tx, name: Name, now: Instant) -> Reply | None:
+    rows = tx.rows(_FIND, (tx.tenant_id, name.route, name.key, now))
     return Reply(*rows[0]) if rows else None
+
+
+def note(tx: Tx, name: Name, deed: str) -> None:
+    tx.run(_NOTE, (deed, tx.tenant_id, name.route, name.key))
 
 
 def keep(tx: Tx, name: Name, *, status: int, headers: str, body: str, expires_at: Instant) -> None:
     held = (tx.tenant_id, name.route, name.key, name.fingerprint)
-    tx.run(_KEEP, (status, headers, body, expires_at, *held))
-
-
-def release(tx: Tx, name: Name) -> None:
-    tx.run(_RELEASE, (tx.tenant_id, name.route, name.key, name.fingerprint))
+    tx.run(_KEEP, (*held, status, headers, body, expires_at, tx.now))

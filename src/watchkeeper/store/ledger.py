@@ -120,14 +120,22 @@ def tenant_of(session: Session, entry_id: str) -> str | None:
     return rows[0][0] if rows else None
 
 
+_BETWEEN = "seq > %s and seq <= %s"
 FILTERS = ("stage", "kind", "subject", "correlation_id", "trigger_type", "result", "reason")
 
 
-def after(tx: Tx, seq: int, limit: int, filters: Mapping[str, str] | None = None) -> list[Recorded]:
+def after(
+    tx: Tx,
+    seq: int,
+    limit: int,
+    filters: Mapping[str, str] | None = None,
+    until: int | None = None,
+) -> list[Recorded]:
     """The entries that follow a place, oldest first. None is ever missed: places are commits."""
     clauses, parameters = _matching(tx, filters or {})
-    sql = f"select {_COLUMNS} from ledger where {clauses} and seq > %s order by seq limit %s"
-    return [_recorded(row) for row in tx.rows(same(sql), (*parameters, seq, limit))]
+    bounds, places = ("seq > %s", [seq]) if until is None else (_BETWEEN, [seq, until])
+    sql = f"select {_COLUMNS} from ledger where {clauses} and {bounds} order by seq limit %s"
+    return [_recorded(row) for row in tx.rows(same(sql), (*parameters, *places, limit))]
 
 
 _AS_STORED = same(
@@ -169,6 +177,7 @@ _BACK = same(
     " order by seq desc limit 1 offset %s"
 )
 _NEXT_AT = same("select at from ledger where tenant_id = %s and seq >= %s order by seq limit 1")
+_FIRST = same("select min(seq) from ledger where tenant_id = %s")
 _LAST = same("select ledger_seq from tenants where tenant_id = %s")
 
 
@@ -176,6 +185,12 @@ def last_place(tx: Tx) -> int:
     """Where the ledger ends."""
     rows = tx.rows(_LAST, (tx.tenant_id,))
     return int(rows[0][0]) if rows else 0
+
+
+def first_place(tx: Tx) -> int:
+    """Where what is kept of the ledger begins; 1 where it is empty."""
+    [(seq,)] = tx.rows(_FIRST, (tx.tenant_id,))
+    return 1 if seq is None else int(seq)
 
 
 def place_back(tx: Tx, before: int, entries: int, subject: str | None = None) -> int:

@@ -20,6 +20,12 @@ _OPEN = Statement(
         select status from outbox where done_at is null
         and (is_due or next_attempt_at <= ?) limit {COUNTED_MAX}) o""",
 )
+_WRITERS = Statement(
+    """select count(*) from pg_locks where relation = 'outbox'::regclass and granted
+        and database = (select oid from pg_database where datname = current_database())
+        and mode in ('RowShareLock', 'RowExclusiveLock') and pid <> pg_backend_pid()""",
+    "select 0",
+)
 _BY_TOPIC = same(
     "select namespace, topic, status, count(*) from (select namespace, topic,"
     f" case when status = 'pending' and last_error = '{UNHANDLED}' then 'unhandled'"
@@ -51,6 +57,15 @@ def open_messages(session: Session) -> Open:
     parameters = (session.now,) if session.engine == "sqlite" else ()
     under_way, due = session.rows(_OPEN, parameters)[0]
     return Open(under_way, due)
+
+
+def has_writers(session: Session) -> bool:
+    """Whether a transaction elsewhere is claiming or writing messages, and has not ended.
+
+    Its messages are passed over by other claims, and look as if nobody had claimed them. SQLite
+    has one writer, and a claim waits for it.
+    """
+    return bool(session.rows(_WRITERS)[0][0])
 
 
 def by_topic(session: Session) -> list[tuple[str, str, str, int]]:

@@ -44,13 +44,16 @@ _OF_TOPIC = f"""namespace = {{0}} and topic = {{0}} and done_at is null and stat
 _FREE_PARKED = Statement(
     f"""with parked as materialized (
         select ctid from outbox where not is_due and next_attempt_at <= %s
-        and {_OF_TOPIC.format("%s", "::text")} limit {FREED_MAX} for update skip locked)
+        and namespace = %s and topic = %s and done_at is null and status = 'pending'
+        and (last_error = '{UNHANDLED}' or starts_with(last_error, %s::text))
+        and (%s::text is null or tenant_id = %s) limit {FREED_MAX} for update skip locked)
     update outbox o set next_attempt_at = %s, is_due = true, last_error = null
     from parked where o.ctid = parked.ctid returning o.id""",
-    f"""update outbox set next_attempt_at = ?6, is_due = true, last_error = null where seq in (
+    f"""update outbox set next_attempt_at = ?7, is_due = true, last_error = null where seq in (
         select seq from outbox where not is_due and next_attempt_at <= ?1
         and namespace = ?2 and topic = ?3 and done_at is null and status = 'pending'
-        and last_error = '{UNHANDLED}' and (?4 is null or tenant_id = ?5) limit {FREED_MAX})
+        and (last_error = '{UNHANDLED}' or substr(last_error, 1, length(?4)) = ?4)
+        and (?5 is null or tenant_id = ?6) limit {FREED_MAX})
     returning id""",
 )
 _UNMARK = Statement(
@@ -96,11 +99,17 @@ def park(session: Session, parks: Sequence[Park]) -> set[MessageId]:
     return {row[0] for row in session.rows(_PARK, (session.now, encode(asked)))}
 
 
-def free(session: Session, tenant_id: TenantId | None, namespace: str, topic: str) -> int:
-    """Make due what nobody took before, a tenant's or everybody's; less than the most is all."""
-    named = (namespace, topic, tenant_id, tenant_id)
-    parked = session.rows(_FREE_PARKED, (session.now + _WITHIN_US, *named, session.now))
-    marked = session.rows(_UNMARK, named)
+def free(
+    session: Session, tenant_id: TenantId | None, namespace: str, topic: str, locked: str
+) -> int:
+    """Make due what nobody took before, a tenant's or everybody's; less than the most is all.
+
+    Also due is what waits with an error that begins with `locked`.
+    """
+    whose = (tenant_id, tenant_id)
+    until = session.now + _WITHIN_US
+    parked = session.rows(_FREE_PARKED, (until, namespace, topic, locked, *whose, session.now))
+    marked = session.rows(_UNMARK, (namespace, topic, *whose))
     if parked or marked:
         session.has_news = True
     return max(len(parked), len(marked))

@@ -195,21 +195,37 @@ def are_acked(acks: Acks) -> bool:
     return sum(counts) == len(acks.messages)
 
 
-def ack(session: Session, messages: Sequence[Message]) -> set[MessageId]:
-    """Move delivered messages to the history; the ids of those that were still held.
+class Ends(NamedTuple):
+    """Messages that ended as was asked for: by this transaction, and by one before it.
 
-    One that was acked before is among them, its COMMIT may have been in doubt: the same
-    attempt stands in the history.
+    A COMMIT may have been in doubt. Whatever hangs on an end was then written with it: only
+    what this transaction ended is to be recorded.
     """
+
+    now: set[MessageId]
+    before: set[MessageId]
+
+    @property
+    def held(self) -> set[MessageId]:
+        return self.now | self.before
+
+
+def ack(session: Session, messages: Sequence[Message]) -> set[MessageId]:
+    """Move delivered messages to the history; the ids of those that were still held."""
+    return acked(session, messages).held
+
+
+def acked(session: Session, messages: Sequence[Message]) -> Ends:
+    """The same, and which of them stood in the history already, by the same attempt."""
     if not messages:
-        return set()
-    acked, missing = set[MessageId](), messages
+        return Ends(set(), set())
+    moved, missing = set[MessageId](), messages
     for _ in range(ACK_TRIES):
-        acked |= _ids(_ack_by_key(session, missing))
-        missing = [m for m in messages if m.id not in acked]
+        moved |= _ids(_ack_by_key(session, missing))
+        missing = [m for m in messages if m.id not in moved]
         if not missing:
-            return acked
-    return acked | acked_before(session, missing)
+            return Ends(moved, set())
+    return Ends(moved, acked_before(session, missing))
 
 
 def acked_before(session: Session, messages: Sequence[Message]) -> set[MessageId]:
@@ -219,16 +235,19 @@ def acked_before(session: Session, messages: Sequence[Message]) -> set[MessageId
 
 
 def nack(session: Session, nacks: Sequence[Nack]) -> set[MessageId]:
-    """End failed attempts; the ids of those that were still held.
+    """End failed attempts; the ids of those that were still held."""
+    return nacked(session, nacks).held
 
-    As with an ack, an end that stands there already, just as it is asked for, is our own.
-    """
+
+def nacked(session: Session, nacks: Sequence[Nack]) -> Ends:
+    """The same, and which of them had ended already, just as it is asked for."""
     if not nacks:
-        return set()
+        return Ends(set(), set())
     asked = [_ended(one) for one in nacks]
     done = _ids(session.rows(_NACK, (session.now, encode(asked))))
     missing = [row for row in asked if row["i"] not in done]
-    return done | _ids(session.rows(_NACKED_BEFORE, (encode(missing),))) if missing else done
+    before = _ids(session.rows(_NACKED_BEFORE, (encode(missing),))) if missing else set()
+    return Ends(done, before)
 
 
 def _ended(nack: Nack) -> dict[str, object]:

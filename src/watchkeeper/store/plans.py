@@ -244,15 +244,15 @@ def save_steps(tx: Tx, steps: Sequence[tuple[PlanId, Step]]) -> None:
     tx.run(_SAVE_STEPS, (encode(told), tx.tenant_id))
 
 
-def due(tx: Tx, *, is_new: bool, limit: int) -> list[PlanId]:
-    """Plans that are to be looked at, those that have waited longest first."""
+def due(tx: Tx, until: Instant, *, is_new: bool, limit: int) -> list[PlanId]:
+    """Plans that are to be looked at until then, those that have waited longest first."""
     sql = same("select plan_id" + _DUE[is_new])
-    return [PlanId(row[0]) for row in tx.rows(sql, (tx.tenant_id, tx.now, limit))]
+    return [PlanId(row[0]) for row in tx.rows(sql, (tx.tenant_id, until, limit))]
 
 
-def load_due(tx: Tx, limit: int) -> tuple[list[Loaded], list[Loaded]]:
+def load_due(tx: Tx, until: Instant, limit: int) -> tuple[list[Loaded], list[Loaded]]:
     """The first of them, whole: those that wait for their gate, and the others."""
-    sent = [tx.send(_LOAD_DUE[is_new], (tx.tenant_id, tx.now, limit)) for is_new in (True, False)]
+    sent = [tx.send(_LOAD_DUE[is_new], (tx.tenant_id, until, limit)) for is_new in (True, False)]
     new, moving = [[read_row(row) for row in cursor.fetchall()] for cursor in sent]
     return sorted(new, key=_waits_since), sorted(moving, key=_waits_since)
 

@@ -7,6 +7,8 @@ version is in force is asked of the database in every transaction that decides.
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from watchkeeper.core.canonical import canonical_json
@@ -30,6 +32,8 @@ VERSIONS_KEPT_MAX = 64
 TENANTS_KEPT_MAX = 10_000
 VERSIONS_END = 2**31 - 1
 TOPICS_KEPT_MAX = 1_000
+FRESH_SECONDS = 1.0
+"""So long a worker goes by the delivery rules it has read, when another process applies others."""
 
 _CURRENT = same("select coalesce(max(version), 0) from policies")
 _TIER = same("select tier from tenants where tenant_id = %s")
@@ -71,23 +75,34 @@ class Guess:
 class PolicyBook:
     """The policies this process has read, and the rules it has resolved from them."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
         self._policies = {0: shipped_policy()}
+        self._latest = self._policies[0]
         self._guesses: dict[TenantId, Guess] = {}
         self._lock = threading.Lock()
         self._delivery: tuple[Policy, dict[str, DeliveryRule]] = (self._policies[0], {})
-        self.has_looked = False
-        """Whether this process has asked which version is in force."""
+        self._looked_at: float | None = None
+
+    def is_fresh(self) -> bool:
+        """Whether this process has just asked which version is in force."""
+        return self._looked_at is not None and self.clock() - self._looked_at < FRESH_SECONDS
 
     def policy(self, session: Session, version: int) -> Policy:
         found = self._policies.get(version)
         if found is None:
             found = load(session, version)
-            with self._lock:
-                if len(self._policies) >= VERSIONS_KEPT_MAX:
-                    self._policies = {0: self._policies[0]}
-                self._policies[version] = found
+            self.keep(found)
         return found
+
+    def keep(self, policy: Policy) -> None:
+        """Remember a version that is in the database."""
+        with self._lock:
+            if len(self._policies) >= VERSIONS_KEPT_MAX:
+                self._policies = {0: self._policies[0]}
+            self._policies[policy.version] = policy
+            if policy.version > self._latest.version:
+                self._latest = policy
 
     def recorded(self, session: Session, version: int, hash: str) -> Policy:
         """The policy that a verdict names. What shipped then may not be what ships now."""
@@ -97,14 +112,14 @@ class PolicyBook:
         return shipped_policies()[hash]
 
     def current(self, session: Session) -> Policy:
+        at = self.clock()
         found = self.policy(session, current_version(session))
-        self.has_looked = True
+        self._looked_at = at
         return found
 
     def latest(self) -> Policy:
         """The newest version this process has read: for what need not be exact."""
-        with self._lock:
-            return self._policies[max(self._policies)]
+        return self._latest
 
     def delivery(self, topic: str) -> DeliveryRule:
         """The rule of a topic by that version: asked for with every message."""

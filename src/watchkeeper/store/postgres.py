@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import select
+from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 from sqlalchemy import URL, Engine, create_engine, event
+from sqlalchemy.exc import DisconnectionError
+
+from watchkeeper.errors import Unavailable
 
 APP_ROLE = "watchkeeper_app"
 WORKER_ROLE = "watchkeeper_worker"
@@ -51,9 +58,6 @@ of its key finds by that key, whatever the planner last saw of the table."""
 
 _BATCH_WORKER_SQL = _BATCH_SQL + _PLANNED_ONCE
 
-RETRIED = frozenset({"40001", "40P01"})
-"""Serialization failure and deadlock: nothing was done, the whole transaction may run again."""
-
 
 def open_sql(role: str) -> str:
     """The first statement of a transaction; its third column is the time."""
@@ -65,9 +69,28 @@ def batch_sql(role: str) -> str:
     return _BATCH_WORKER_SQL if role == WORKER_ROLE else _BATCH_APP_SQL
 
 
+def with_driver(url: URL) -> URL:
+    """The URL with the driver that is used. Raises Unavailable where the driver is missing."""
+    if find_spec("psycopg") is None:
+        raise Unavailable('PostgreSQL needs an extra: pip install "watchkeeper[postgres]"')
+    return url.set(drivername="postgresql+psycopg")
+
+
 def open_engine(url: URL, pool_size: int) -> Engine:
+    """Raises Unavailable, naming the extra, where the driver is not installed."""
+    try:
+        return _open_engine(url, pool_size)
+    except ImportError as missing:
+        raise Unavailable(
+            f"PostgreSQL needs an extra ({missing.name or 'psycopg'} cannot be imported):"
+            ' pip install "watchkeeper[postgres]"',
+            extra="postgres",
+        ) from missing
+
+
+def _open_engine(url: URL, pool_size: int) -> Engine:
     engine = create_engine(
-        url.set(drivername="postgresql+psycopg"),
+        with_driver(url),
         # Transactions are begun by name: the driver's own BEGIN makes a pipeline wait for it.
         isolation_level="AUTOCOMMIT",
         pool_size=pool_size,
@@ -85,6 +108,7 @@ def open_engine(url: URL, pool_size: int) -> Engine:
         },
     )
     event.listen(engine, "connect", _configure)
+    event.listen(engine, "checkout", _check_alive)
     return engine
 
 
@@ -97,18 +121,66 @@ def _configure(driver: Any, _record: object) -> None:
     driver.prepared_max = PREPARED_MAX
 
 
+def _check_alive(driver: Any, _record: object, _lent: object) -> None:
+    """Before it is lent: an idle connection with something to read has been closed, or soon is.
+
+    After a restart of the server nobody sends anything on a connection of before it. The pool
+    opens another in its stead, and gives up all that are as old.
+    """
+    if driver.closed or _has_ended(driver):
+        raise DisconnectionError("the server has closed this connection")
+
+
+def _has_ended(driver: Any) -> bool:
+    poll = select.poll()
+    poll.register(driver.fileno(), select.POLLIN)
+    if not poll.poll(0):
+        return False
+    with contextlib.suppress(Exception):
+        driver.pgconn.consume_input()
+    return bool(driver.closed)
+
+
+@contextlib.contextmanager
+def pipelined(driver: Any) -> Iterator[None]:
+    """A pipeline. Where its block fails, what fails after that is neither raised nor logged.
+
+    The driver logs a warning for each; they follow from the first error, which is raised.
+    """
+    pipeline = driver.pipeline()
+    pipeline.__enter__()
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(Exception):
+            pipeline.__exit__(None, None, None)
+        raise
+    pipeline.__exit__(None, None, None)
+
+
+def is_undone(driver: Any) -> bool:
+    """Roll back after a failed pipeline; False where the connection must not be used again.
+
+    With a ROLLBACK the driver forgets what it has prepared. Where no transaction is open, no
+    ROLLBACK is sent, and it would go on to use statements that the server has skipped.
+    """
+    from psycopg.pq import TransactionStatus
+
+    if driver.closed or driver.info.transaction_status not in (
+        TransactionStatus.INTRANS,
+        TransactionStatus.INERROR,
+    ):
+        return False
+    with contextlib.suppress(Exception):
+        driver.rollback()
+    return not driver.closed and driver.info.transaction_status == TransactionStatus.IDLE
+
+
 def sqlstate_of(error: BaseException) -> str | None:
     """The SQLSTATE of a driver's error, also when SQLAlchemy has wrapped it."""
     original = getattr(error, "orig", None) or error
     state = getattr(original, "sqlstate", None)
     return state if isinstance(state, str) else None
-
-
-def is_operational(error: BaseException) -> bool:
-    """The connection or the server, rather than the statement, is at fault."""
-    import psycopg
-
-    return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
 
 
 def commit_is_unknown(error: BaseException) -> bool:
@@ -122,15 +194,7 @@ def commit_is_unknown(error: BaseException) -> bool:
     original = getattr(error, "orig", None) or error
     if not isinstance(original, psycopg.OperationalError | psycopg.InterfaceError):
         return False
-    state = sqlstate_of(original)
-    return state is None or state.startswith(("57P", "08"))
-
-
-def connection_is_lost(error: BaseException) -> bool:
-    import psycopg
-
-    original = getattr(error, "orig", None) or error
-    if not isinstance(original, psycopg.OperationalError):
-        return False
+    if isinstance(original, psycopg.errors.PipelineAborted):
+        return False  # a statement before it had failed, so the server has skipped the COMMIT
     state = sqlstate_of(original)
     return state is None or state.startswith(("57P", "08"))

@@ -22,6 +22,7 @@ class Question:
     holds: str
     columns: tuple[str, ...]
     sql: str
+    is_sliced: bool = False  # its rows are those of one account: asked of some accounts at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +68,12 @@ def place_before_newest(tx: ReadTx, entries: int) -> tuple[int, Instant]:
         found = max((int(seq or 0), int(at or 0)), (int(pruned_seq or 0), int(pruned_at or 0)))
         return found[0], Instant(found[1])
     return 0, Instant(0)
+
+
+_HEAD = same("select ledger_seq from tenants where tenant_id = %s")
+
+
+def head(tx: ReadTx) -> int:
+    """The place of the tenant's newest entry."""
+    rows = tx.rows(_HEAD, (tx.tenant_id,))
+    return int(rows[0][0]) if rows else 0

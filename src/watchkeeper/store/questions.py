@@ -4,11 +4,16 @@ Each is one SQL text for both engines. What differs (how a JSON parameter or a J
 column becomes rows) stands in two preambles, side by side. A verdict is judged by the
 rules it was decided under: these travel as a parameter, by policy version and tier.
 Windows follow the gate: a clock that stepped back does not open an older hour again.
+
+A question about accounts is asked of a slice of them at a time, each in a transaction of
+its own: on SQLite with the rollback journal nobody can commit while somebody reads. All that
+is compared for an account is read in the same transaction, so writers raise no false alarm.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 
 from watchkeeper.core.envelope import EVALUATION_REQUESTED, RETRY
 from watchkeeper.core.run_state import OVERDUE_US
@@ -16,89 +21,17 @@ from watchkeeper.core.time import DAY, HOUR
 from watchkeeper.store.json import encode
 from watchkeeper.store.outbox import NAMESPACE
 from watchkeeper.store.question import PRUNED_ID, ROWS_MAX, Question, Scope, given, told
+from watchkeeper.store.questions_preamble import OF_SLICE, POSTGRESQL, SCOPE, SQLITE, TO_SLICE
 from watchkeeper.store.statement import Statement, same
 from watchkeeper.store.transaction import ReadTx
 
-_SCOPE = "tenant_id = (select tenant_id from given)"
-_COMMON = f""",
-verdicts as (
-    select seq, entry_id, at, subject, trigger_type, result, coalesce(reason, '') as reason,
-        policy_version, coalesce(data -> 'tenant' ->> 'tier', '') as tier, data
-    from ledger where {_SCOPE} and seq > (select after_seq from given) and kind = 'verdict'),
-allows as (
-    select seq, entry_id, at, subject, trigger_type, policy_version, tier,
-        max(at / {HOUR}) over (partition by subject, trigger_type order by seq) as hour,
-        max(at / {HOUR}) over (order by seq) as tenant_hour,
-        max(at / {DAY}) over (order by seq) as day
-    from verdicts where result = 'ALLOW'),
-numbered as (
-    select a.*, r.cooldown, r.account_cap, r.tenant_cap, r.budget,
-        lag(at) over (partition by subject order by seq) as previous_at,
-        row_number() over (partition by subject, a.trigger_type, hour order by seq) as in_hour,
-        row_number() over (partition by a.trigger_type, tenant_hour order by seq)
-            as in_tenant_hour,
-        row_number() over (partition by day order by seq) as in_day
-    from allows a left join rules r on r.version = a.policy_version and r.tier = a.tier
-        and r.trigger_type = a.trigger_type),
-messages as (
-    select id, namespace, topic, dedupe_key, created_at, payload, done_at, 1 as is_live
-    from outbox where {_SCOPE}
-    union all
-    select id, namespace, topic, dedupe_key, created_at, payload, done_at, 0
-    from outbox_delivered where {_SCOPE}),
-retries as (
-    select id, payload -> 'detail' ->> 'retry_of' as retry_of,
-        payload -> 'detail' ->> 'moved' as moved, done_at, is_live
-    from messages where namespace = '{NAMESPACE}' and topic = '{RETRY}'),
-discarded as (
-    select subject, at, data ->> 'topic' as topic from ledger
-    where {_SCOPE} and kind = 'message.discarded')
-"""
-_POSTGRESQL = (
-    """with given as (
-    select %s::text as tenant_id, %s::bigint as after_seq, %s::bigint as after_at,
-        %s::bigint as kept_since, %s::bigint as stale_before, %s::bigint as now),
-rules as (
-    select * from jsonb_to_recordset(%s::jsonb) as r (version int, tier text, trigger_type text,
-        cooldown bigint, account_cap bigint, tenant_cap bigint, budget bigint, ttl bigint)),
-account_triggers as (
-    select account_id, t.key as trigger_type, (t.value ->> 2)::bigint as hour,
-        (t.value ->> 3)::bigint as run_count
-    from accounts, json_each(triggers::json) t where tenant_id = (select tenant_id from given)),
-awaited as (
-    select account_id, p.key as trigger_type, (p.value ->> 0)::bigint as due_at,
-        p.value ->> 1 as decision_id
-    from accounts, json_each(pending::json) p where tenant_id = (select tenant_id from given)),
-hour_counts as (
-    select r.key as trigger_type, r.value::bigint as run_count
-    from tenants, json_each_text(hour_runs::json) r
-    where tenant_id = (select tenant_id from given))"""
-    + _COMMON
-)
-_SQLITE = (
-    """with given as (
-    select ? as tenant_id, ? as after_seq, ? as after_at, ? as kept_since,
-        ? as stale_before, ? as now),
-rules as (
-    select value ->> 'version' as version, value ->> 'tier' as tier,
-        value ->> 'trigger_type' as trigger_type, value ->> 'cooldown' as cooldown,
-        value ->> 'account_cap' as account_cap, value ->> 'tenant_cap' as tenant_cap,
-        value ->> 'budget' as budget, value ->> 'ttl' as ttl
-    from json_each(?)),
-account_triggers as (
-    select account_id, t.key as trigger_type, t.value ->> 2 as hour, t.value ->> 3 as run_count
-    from accounts, json_each(triggers) t where tenant_id = (select tenant_id from given)),
-awaited as (
-    select account_id, p.key as trigger_type, p.value ->> 0 as due_at, p.value ->> 1 as decision_id
-    from accounts, json_each(pending) p where tenant_id = (select tenant_id from given)),
-hour_counts as (
-    select r.key as trigger_type, r.value as run_count
-    from tenants, json_each(hour_runs) r where tenant_id = (select tenant_id from given))"""
-    + _COMMON
-)
-
-_LAST_SEQ = f"""coalesce((select max(seq) from ledger where {_SCOPE}),
+_LAST_SEQ = f"""coalesce((select max(seq) from ledger where {SCOPE}),
     (select after_seq from given))"""
+_STUCK = f"""(select id, namespace, topic, locked_until from outbox where {SCOPE}
+    and status = 'processing' and locked_until < (select stale_before from given)) o
+    left join (select namespace, topic, max(done_at) as last_at from messages
+        where done_at < (select stale_before from given) group by 1, 2) w
+    on w.namespace = o.namespace and w.topic = o.topic"""
 _IS_RUN = f"namespace = '{NAMESPACE}' and topic = '{EVALUATION_REQUESTED}'"
 _TAKES_A_KEY = "reason not in ('DUPLICATE_IDEMPOTENCY_KEY', 'UNKNOWN_TRIGGER_TYPE')"
 _WHOLE = "((select after_seq from given) = 0 or (select after_at from given) < {start})"
@@ -108,35 +41,49 @@ QUESTIONS = (
         "cooldown",
         "two ALLOWs of an account are never closer than the later one's cooldown",
         ("decision_id", "account_id", "at", "previous_at", "cooldown_us"),
-        """select entry_id, subject, at, previous_at, cooldown from numbered
+        """select entry_id, subject, at, previous_at, cooldown from (
+            select *, lag(at) over (partition by subject order by seq) as previous_at from ruled) r
         where at < previous_at + cooldown""",
+        is_sliced=True,
     ),
     Question(
         "account_hourly_cap",
         "an account's ALLOWs of a type in a UTC hour stay within the cap",
         ("decision_id", "account_id", "at", "place", "cap"),
-        """select entry_id, subject, at, in_hour, account_cap from numbered
+        """select entry_id, subject, at, in_hour, account_cap from (
+            select a.*, r.account_cap, row_number() over (
+                partition by subject, a.trigger_type, hour order by seq) as in_hour
+            from allows a join rules r on r.version = a.policy_version and r.tier = a.tier
+                and r.trigger_type = a.trigger_type) n
         where in_hour > account_cap""",
+        is_sliced=True,
     ),
     Question(
         "tenant_hourly_cap",
         "a tenant's ALLOWs of a type in a UTC hour stay within the cap",
         ("decision_id", "account_id", "at", "place", "cap"),
-        """select entry_id, subject, at, in_tenant_hour, tenant_cap from numbered
+        f"""select entry_id, subject, at, in_tenant_hour, tenant_cap from (
+            select *, row_number() over (partition by trigger_type, tenant_hour order by seq)
+                as in_tenant_hour
+            from (select *, max(at / {HOUR}) over (order by seq) as tenant_hour from ruled) r) n
         where in_tenant_hour > tenant_cap""",
     ),
     Question(
         "run_budget",
         "a tenant's ALLOWs of a UTC day stay within its run budget",
         ("decision_id", "account_id", "at", "place", "budget"),
-        "select entry_id, subject, at, in_day, budget from numbered where in_day > budget",
+        f"""select entry_id, subject, at, in_day, budget from (
+            select *, row_number() over (partition by day order by seq) as in_day
+            from (select *, max(at / {DAY}) over (order by seq) as day from ruled) r) n
+        where in_day > budget""",
     ),
     Question(
         "known_rules",
         "every ALLOW was given under a policy version that has its trigger type",
         ("decision_id", "trigger_type", "policy_version", "tier"),
-        """select entry_id, trigger_type, policy_version, tier from numbered
+        """select entry_id, trigger_type, policy_version, tier from ruled
         where cooldown is null""",
+        is_sliced=True,
     ),
     Question(
         "one_retry_per_deferral",
@@ -155,7 +102,7 @@ QUESTIONS = (
         "a retry belongs to a DEFER of the ledger",
         ("retry", "deferral"),
         f"""select id, retry_of from retries where retry_of > {PRUNED_ID} and not exists (
-            select 1 from ledger l where l.{_SCOPE} and l.result = 'DEFER'
+            select 1 from ledger l where l.{SCOPE} and l.result = 'DEFER'
             and cast(l.entry_id as text) = retry_of)""",
     ),
     Question(
@@ -170,7 +117,7 @@ QUESTIONS = (
             window w as (partition by data -> 'event' ->> 'idempotency_key' order by seq)) v
         join (select distinct version, tier, ttl from rules) r
             on r.version = v.version and r.tier = v.tier
-        where at < previous_at + ttl""",
+        where at < previous_at + (select max(ttl) from rules) and at < previous_at + ttl""",
     ),
     Question(
         "repeat_names_its_decision",
@@ -179,17 +126,19 @@ QUESTIONS = (
         f"""select v.entry_id, v.data -> 'verdict' ->> 'duplicate_of' from verdicts v
         where v.reason = 'DUPLICATE_IDEMPOTENCY_KEY'
         and v.data -> 'verdict' ->> 'duplicate_of' > {PRUNED_ID} and not exists (
-            select 1 from ledger l where l.{_SCOPE} and l.kind = 'verdict'
+            select 1 from ledger l where l.{SCOPE} and l.kind = 'verdict'
             and cast(l.entry_id as text) = v.data -> 'verdict' ->> 'duplicate_of')""",
+        is_sliced=True,
     ),
     Question(
         "allow_has_its_message",
         "an ALLOW has its run's message: waiting, delivered, or discarded by somebody",
         ("decision_id", "account_id", "at"),
-        """select a.entry_id, a.subject, a.at from allows a
+        """select a.entry_id, a.subject, a.at from runs_given a
         where a.at > (select kept_since from given)
         and not exists (select 1 from messages m where m.id = a.entry_id)
         and not exists (select 1 from discarded d where d.subject = cast(a.entry_id as text))""",
+        is_sliced=True,
     ),
     Question(
         "message_has_its_allow",
@@ -197,12 +146,12 @@ QUESTIONS = (
         ("message_or_run",),
         f"""select id from messages
         where {_IS_RUN} and cast(id as text) > {PRUNED_ID} and not exists (
-            select 1 from ledger l where l.{_SCOPE} and l.entry_id = messages.id
+            select 1 from ledger l where l.{SCOPE} and l.entry_id = messages.id
             and l.result = 'ALLOW')
         union all
         select decision_id from runs
-        where {_SCOPE} and cast(decision_id as text) > {PRUNED_ID} and not exists (
-            select 1 from ledger l where l.{_SCOPE} and l.entry_id = runs.decision_id
+        where {SCOPE} and cast(decision_id as text) > {PRUNED_ID} and not exists (
+            select 1 from ledger l where l.{SCOPE} and l.entry_id = runs.decision_id
             and l.result = 'ALLOW')""",
     ),
     Question(
@@ -227,23 +176,53 @@ QUESTIONS = (
     ),
     Question(
         "leases_end",
-        "no message is held long past the end of its lease",
-        ("message_id", "topic", "locked_until"),
-        f"""select id, topic, locked_until from outbox where {_SCOPE}
-        and status = 'processing' and locked_until < (select stale_before from given)""",
+        "no message is held long past the end of its lease while workers deliver others like it",
+        ("message_id", "topic", "locked_until", "worked_at"),
+        f"""select o.id, o.topic, o.locked_until, w.last_at from {_STUCK}
+        where w.last_at > o.locked_until""",
     ),
     Question(
         "message_shape",
         "a dead message has a reason, a leased one an attempt, and none is in two places",
         ("message_id", "topic", "status"),
-        f"""select id, topic, status from outbox where {_SCOPE} and (
+        f"""select id, topic, status from outbox where {SCOPE} and (
             (status = 'dead' and (dead_reason is null or done_at is null))
             or (status = 'processing'
                 and (locked_by is null or locked_until is null or attempts < 1))
             or (status <> 'processing' and locked_by is not null))
         union all
         select o.id, o.topic, 'delivered' from outbox o join outbox_delivered d
-        on d.tenant_id = o.tenant_id and d.id = o.id where o.{_SCOPE}""",
+        on d.tenant_id = o.tenant_id and d.id = o.id where o.{SCOPE}""",
+    ),
+    Question(
+        "one_entry_per_death",
+        "each death of a message has one line in the ledger",
+        ("message_id", "seq", "what"),
+        f"""select d.subject, d.seq, 'recorded twice' from (
+            select subject, seq, kind, lag(kind) over (partition by subject order by seq) as last
+            from ledger where {SCOPE} and seq > (select after_seq from given)
+            and kind in ('message.dead', 'message.redriven')) d
+        where d.kind = 'message.dead' and d.last = 'message.dead'
+        union all
+        select cast(o.id as text), null, 'not recorded' from outbox o
+        where o.{SCOPE} and o.status = 'dead' and {_WHOLE.format(start="o.done_at")}
+        and not exists (select 1 from ledger l where l.{SCOPE} and l.kind = 'message.dead'
+            and l.subject = cast(o.id as text) and l.at = o.done_at)""",
+    ),
+    Question(
+        "one_entry_per_discard",
+        "each discarded message has one line in the ledger, and is gone",
+        ("message_id", "seq", "what"),
+        f"""select subject, max(seq), 'recorded twice' from discarded
+        where seq > (select after_seq from given) group by 1 having count(*) > 1
+        union all
+        select d.subject, d.seq, 'still there' from discarded d
+        join messages m on cast(m.id as text) = d.subject
+        union all
+        select cast(t.event_id as text), null, 'not recorded' from turns t
+        where t.{SCOPE} and t.event_fate = 'discarded'
+        and {_WHOLE.format(start="t.event_fate_at")}
+        and not exists (select 1 from discarded d where d.subject = cast(t.event_id as text))""",
     ),
     Question(
         "dedupe_keys",
@@ -259,32 +238,32 @@ QUESTIONS = (
         f"""select seq, expected from (
             select seq, coalesce(lag(seq) over (order by seq), (select after_seq from given)) + 1
                 as expected
-            from ledger where {_SCOPE} and seq > (select after_seq from given)) l
+            from ledger where {SCOPE} and seq > (select after_seq from given)) l
         where seq <> expected
         union all
         select t.ledger_seq, {_LAST_SEQ} from tenants t
-        where t.{_SCOPE} and t.ledger_seq <> {_LAST_SEQ}""",
+        where t.{SCOPE} and t.ledger_seq <> {_LAST_SEQ}""",
     ),
     Question(
         "tenant_counters",
         "a tenant's counters of this hour and day agree with the ledger",
         ("what", "window", "counted", "in_ledger"),
         f"""select 'day', t.day, t.day_runs, l.runs
-        from tenants t, (select coalesce(max(day), 0) as day,
-            (select count(*) from allows where day = (select max(day) from allows)) as runs
-            from allows) l
-        where t.{_SCOPE} and (t.day <> l.day or t.day_runs <> l.runs)
+        from tenants t, (select coalesce(max(day), 0) as day, coalesce(sum(case when day = last_day
+                then 1 else 0 end), 0) as runs
+            from (select day, max(day) over () as last_day from tenant_runs) d) l
+        where t.{SCOPE} and (t.day <> l.day or t.day_runs <> l.runs)
         and {_WHOLE.format(start=f"t.day * {DAY}")}
         union all
         select coalesce(c.trigger_type, l.trigger_type), t.hour, c.run_count, l.runs
         from tenants t cross join (
             select trigger_type from hour_counts union
-            select trigger_type from allows
-            where tenant_hour = (select max(tenant_hour) from allows)) n
+            select trigger_type from tenant_runs
+            where tenant_hour = (select max(tenant_hour) from tenant_runs)) n
         left join hour_counts c on c.trigger_type = n.trigger_type
-        left join (select trigger_type, tenant_hour, count(*) as runs from allows
+        left join (select trigger_type, tenant_hour, count(*) as runs from tenant_runs
             group by 1, 2) l on l.trigger_type = n.trigger_type and l.tenant_hour = t.hour
-        where t.{_SCOPE} and coalesce(c.run_count, 0) <> coalesce(l.runs, 0)
+        where t.{SCOPE} and coalesce(c.run_count, 0) <> coalesce(l.runs, 0)
         and {_WHOLE.format(start=f"t.hour * {HOUR}")}""",
     ),
     Question(
@@ -295,14 +274,13 @@ QUESTIONS = (
             l.seq, l.at
         from (
             select account_id from accounts
-            where {_SCOPE} and last_allowed_seq > (select after_seq from given)
-            union select subject from allows) n
-        left join accounts a on a.account_id = n.account_id and a.{_SCOPE}
-        left join (select x.subject, x.seq, x.at from allows x join (
-            select subject, max(seq) as seq from allows group by 1) y on y.seq = x.seq) l
-            on l.subject = n.account_id
+            where {SCOPE} and last_allowed_seq > (select after_seq from given) /*account_id*/
+            union select subject from runs_given) n
+        left join accounts a on a.account_id = n.account_id and a.{SCOPE}
+        left join latest l on l.subject = n.account_id
         where coalesce(a.last_allowed_seq, 0) <> coalesce(l.seq, 0)
         or coalesce(a.last_allowed_at, -1) <> coalesce(l.at, -1)""",
+        is_sliced=True,
     ),
     Question(
         "account_counters",
@@ -314,30 +292,68 @@ QUESTIONS = (
         on l.subject = t.account_id and l.trigger_type = t.trigger_type and l.hour = t.hour
         where t.run_count <> coalesce(l.runs, 0)
         and {_WHOLE.format(start=f"t.hour * {HOUR}")}""",
+        is_sliced=True,
     ),
 )
 """All of them, in the order in which they are told."""
 
-_ASKED = {
-    q.name: Statement(
-        f"{_POSTGRESQL}{q.sql}\nlimit {ROWS_MAX}", f"{_SQLITE}{q.sql}\nlimit {ROWS_MAX}"
-    )
-    for q in QUESTIONS
-}
+NOTICES = (
+    Question(
+        "lease_waits_for_a_worker",
+        "a message whose lease is over is taken over: a worker of its topic has run since",
+        ("message_id", "topic", "locked_until", "no_worker_since"),
+        f"""select o.id, o.topic, o.locked_until, w.last_at from {_STUCK}
+        where w.last_at is null or w.last_at <= o.locked_until""",
+    ),
+)
+"""What waits for somebody and is no contradiction: the next worker mends it."""
+
+
+def _statement(question: Question, bounds: str) -> Statement:
+    """With what a slice is bounded by, where the question is asked of slices."""
+    asked = f"{question.sql}\nlimit {ROWS_MAX}"
+    texts = [f"{POSTGRESQL}{asked}", f"{SQLITE}{asked}"]
+    if question.is_sliced:
+        by = {f"/*{name}*/": bounds.format(column=name) for name in ("subject", "account_id")}
+        by["seq/**/"] = "seq + 0"  # entries are found by their account, not by their place
+        texts = [reduce(lambda text, mark: text.replace(mark, by[mark]), by, t) for t in texts]
+    # SQLite's ids are text, and are found by their index only without a cast.
+    return Statement(texts[0], texts[1].replace("cast(l.entry_id as text)", "l.entry_id"))
+
+
+_ASKED = {q.name: _statement(q, OF_SLICE + TO_SLICE) for q in (*QUESTIONS, *NOTICES)}
+_ASKED_OF_REST = {q.name: _statement(q, OF_SLICE) for q in (*QUESTIONS, *NOTICES)}
 _RULED_BY = same(
     "select distinct policy_version, data -> 'tenant' ->> 'tier' from ledger"
-    " where tenant_id = %s and seq > %s and kind = 'verdict'"
+    " where tenant_id = %s and seq > %s and seq <= %s and kind = 'verdict'"
+)
+_LAST_OF_SLICE = same(
+    "select account_id from accounts where tenant_id = %s and account_id > %s"
+    " order by account_id limit 1 offset %s"
 )
 
 
 def ask(
-    tx: ReadTx, question: Question, scope: Scope, rules: Sequence[Mapping[str, object]]
+    tx: ReadTx,
+    question: Question,
+    scope: Scope,
+    rules: Sequence[Mapping[str, object]],
+    low: str = "",
+    high: str | None = None,
 ) -> list[dict[str, object]]:
-    """The rows that break the invariant, at most ROWS_MAX."""
-    rows = tx.rows(_ASKED[question.name], (*given(tx, scope), encode(list(rules))))
-    return told(question, rows)
+    """The rows that break the invariant, at most ROWS_MAX.
+
+    Of accounts after `low` and up to `high`, or to the last; other questions know no slices.
+    """
+    asked = (_ASKED_OF_REST if high is None else _ASKED)[question.name]
+    return told(question, tx.rows(asked, (*given(tx, scope), low, high, encode(list(rules)))))
 
 
-def ruled_by(tx: ReadTx, after_seq: int) -> list[tuple[int, str | None]]:
-    """The policy versions and tiers under which the verdicts after a place were given."""
-    return [(row[0], row[1]) for row in tx.rows(_RULED_BY, (tx.tenant_id, after_seq))]
+def slice_end(tx: ReadTx, low: str, accounts: int) -> str | None:
+    """The last of the next so many accounts; None where there are fewer."""
+    return next((row[0] for row in tx.rows(_LAST_OF_SLICE, (tx.tenant_id, low, accounts))), None)
+
+
+def ruled_by(tx: ReadTx, after_seq: int, until_seq: int) -> list[tuple[int, str | None]]:
+    """The policy versions and tiers under which the verdicts between two places were given."""
+    return [(row[0], row[1]) for row in tx.rows(_RULED_BY, (tx.tenant_id, after_seq, until_seq))]

@@ -117,7 +117,7 @@ SETTLE_QUESTIONS = (
     ),
     Question(
         "event_says_what_was_settled",
-        "a usage event says what its turn was reserved and settled with",
+        "a usage event has the reserved and settled amounts of its turn",
         ("event_id", "turn_id", "differs"),
         f"""select id, turn_id, differs from (
             select u.id, t.turn_id, case {_DIFFERS} end as differs

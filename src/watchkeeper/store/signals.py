@@ -20,13 +20,11 @@ _INSERT = Statement(
     from rows from (
         jsonb_to_recordset(%s::jsonb) as (i text, a text, y text, o bigint, n bigint, c text),
         string_to_table(%s, E'\\n')
-    ) v (i, a, y, o, n, c, d)
-    on conflict (tenant_id, signal_id) do nothing""",
-    f"""insert into signals ({_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?)
-    on conflict (tenant_id, signal_id) do nothing""",
+    ) v (i, a, y, o, n, c, d)""",
+    f"insert into signals ({_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 )
 _BETWEEN = same(
-    "select signal_id, account_id, type, occurred_at, correlation_id, data from signals"
+    "select seq, signal_id, account_id, type, occurred_at, correlation_id, data from signals"
     " where tenant_id = %s and account_id = %s and seq > %s and seq <= %s"
     " order by seq desc limit %s"
 )
@@ -45,7 +43,11 @@ class Signal:
 
 
 def insert(tx: Tx, signals: Sequence[tuple[int, Signal]]) -> None:
-    """Store signals, each with the place of its verdict in the ledger."""
+    """Store signals, each at the place of its verdict in the ledger.
+
+    The place is what makes a signal one: an id that comes again, for another account or after
+    its key has expired, is another signal, and its run is told of it.
+    """
     if tx.engine == "sqlite":
         tx.run_many(
             _INSERT,
@@ -82,5 +84,12 @@ def insert(tx: Tx, signals: Sequence[tuple[int, Signal]]) -> None:
 
 def between(tx: Tx, account_id: AccountId, after: int, until: int, limit: int) -> list[Signal]:
     """The newest signals of an account within a stretch of the ledger, oldest first."""
+    return list(by_place(tx, account_id, after, until, limit).values())
+
+
+def by_place(
+    tx: Tx, account_id: AccountId, after: int, until: int, limit: int
+) -> dict[int, Signal]:
+    """The same, each under the place of its verdict."""
     rows = tx.rows(_BETWEEN, (tx.tenant_id, account_id, after, until, limit))
-    return [Signal(*row) for row in reversed(rows)]
+    return {row[0]: Signal(*row[1:]) for row in reversed(rows)}

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from watchkeeper.core.ids import SYSTEM, TenantId
 from watchkeeper.core.sinks import SinkKind
 from watchkeeper.core.time import Instant
+from watchkeeper.store.keyring import MARK
 from watchkeeper.store.statement import same
 from watchkeeper.store.transaction import Row, Session, Tx
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from watchkeeper.store.database import Database
 
 FRESH_SECONDS = 1.0
+WARN_SECONDS = 60.0
 SINKS_MAX = 100
 """Sinks that one tenant may have."""
 
@@ -45,6 +47,10 @@ _PAGE_OF_ALL = same(
 )
 _ALL = same(f"select {_COLUMNS} from sinks")
 _OWNERS = same("select tenant_id from sinks where name = %s order by tenant_id limit 2")
+_ENCRYPTED = same(
+    "select case when secret like %s then secret else old_secret end from sinks"
+    " where secret like %s or old_secret like %s limit 1"
+)
 _PUT = same(
     f"insert into sinks ({_COLUMNS}) values (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
     " on conflict (tenant_id, name) do update set namespace = excluded.namespace,"
@@ -66,15 +72,20 @@ class Sink:
     topic: str
     kind: SinkKind
     url: str = field(repr=False)
-    secret: str = field(repr=False)
+    secret: str = field(repr=False)  # as it is stored: encrypted where there is a key
     old_secret: str | None = field(default=None, repr=False)
     old_secret_until_at: Instant | None = None
     set_by: str
     created_at: Instant
     updated_at: Instant
 
+    @property
+    def owner(self) -> str:
+        """For whom its secrets are encrypted."""
+        return f"sink {self.name} of {self.tenant_id}"
+
     def secrets(self, now: Instant) -> tuple[str, ...]:
-        """What messages are signed with, the newest first."""
+        """The secrets that sign messages, as they are stored, the newest first."""
         if self.old_secret is None or self.old_secret_until_at is None:
             return (self.secret,)
         return (self.secret, self.old_secret) if now < self.old_secret_until_at else (self.secret,)
@@ -89,6 +100,7 @@ class SinkBook:
         self._by_topic: dict[TopicKey, dict[TenantId, Sink]] = {}
         self._read_at: float | None = None
         self._changes = 0
+        self._warned_at: dict[str, float] = {}
         self.now = Instant(0)
         """The database's clock when it was read."""
 
@@ -112,6 +124,15 @@ class SinkBook:
         with self._lock:
             self._changes += 1
             self._read_at = None
+
+    def may_warn(self, owner: str) -> bool:
+        """Whether a warning about this sink is due: at most one a minute."""
+        with self._lock:
+            at = self._clock()
+            if at - self._warned_at.get(owner, -WARN_SECONDS) < WARN_SECONDS:
+                return False
+            self._warned_at[owner] = at
+            return True
 
     def route(self, tenant_id: TenantId, namespace: str, topic: str) -> Sink | None:
         """The tenant's own sink for the topic, or else the one for all."""
@@ -159,6 +180,12 @@ def page_of_all(session: Session, after: tuple[str, str], limit: int) -> list[Si
 def owners(session: Session, name: str) -> list[TenantId]:
     """Who has a sink of this name; two are as good as many."""
     return [TenantId(row[0]) for row in session.rows(_OWNERS, (name,))]
+
+
+def encrypted(session: Session) -> str | None:
+    """A stored secret that is encrypted, of any sink that the session sees."""
+    rows = session.rows(_ENCRYPTED, (f"{MARK}%",) * 3)
+    return rows[0][0] if rows else None
 
 
 def put(tx: Tx, sink: Sink) -> None:

@@ -11,6 +11,8 @@ BUSY_TIMEOUT_MS = 30_000
 POOL_SECONDS = 2 * BUSY_TIMEOUT_MS / 1000
 """For a turn on the writing connection: whoever has it may wait for other processes first."""
 
+_RECOVERED_BY_WRITERS = (sqlite3.SQLITE_READONLY_ROLLBACK, sqlite3.SQLITE_READONLY_RECOVERY)
+
 OLDEST = (3, 38, 0)
 READERS_MAX = 8
 CHECKPOINT_PAGES = 8_000
@@ -43,6 +45,20 @@ def is_busy(error: BaseException) -> bool:
     original = getattr(error, "orig", None) or error
     code = getattr(original, "sqlite_errorcode", None)  # with what it says beyond, in the high bits
     return code is not None and code & 0xFF == sqlite3.SQLITE_BUSY
+
+
+def needs_recovery(error: BaseException) -> bool:
+    """Whether a writer died while it committed, and only a writer may put the file in order."""
+    original = getattr(error, "orig", None) or error
+    return getattr(original, "sqlite_errorcode", None) in _RECOVERED_BY_WRITERS
+
+
+def recover(writer: Engine) -> None:
+    """Roll back what the dead writer left: SQLite does so for the first that may write."""
+    with writer.connect() as conn:
+        driver: Any = conn.connection.driver_connection
+        driver.execute("BEGIN IMMEDIATE")
+        driver.rollback()
 
 
 def journal_mode(journal: Journal, version: tuple[int, int, int]) -> str:

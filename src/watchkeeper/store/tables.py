@@ -102,15 +102,14 @@ signals = Table(
     "signals",
     metadata,
     Column("tenant_id", Text, primary_key=True),
-    Column("signal_id", Text, primary_key=True),
-    Column("account_id", Text, nullable=False),
+    Column("signal_id", Text, nullable=False),  # as its sender says: it may come again
+    Column("account_id", Text, primary_key=True),
     Column("type", Text, nullable=False),
     Column("occurred_at", Instant, nullable=False),
     Column("recorded_at", Instant, nullable=False),
-    Column("seq", Instant, nullable=False),  # of its verdict in the ledger
+    Column("seq", Instant, primary_key=True),  # of its verdict in the ledger
     Column("correlation_id", Text),
     Column("data", document(), nullable=False),
-    Index("signals_account", "tenant_id", "account_id", "seq"),
 )
 
 runs = Table(  # a run exists from its start; an ALLOW without a row here is still REQUESTED
@@ -205,17 +204,18 @@ ledger = Table(
     ),
 )
 
-http_replies = Table(  # the first answer to a request that carried an Idempotency-Key
+http_replies = Table(  # Idempotency-Keys: the change that each stands for, and the first answer
     "http_replies",
     metadata,
     Column("tenant_id", Text, primary_key=True),
     Column("route", Text, primary_key=True),
     Column("key", Text, primary_key=True),
     Column("fingerprint", Text, nullable=False),
-    Column("status", Integer),  # null while the first request is still being answered
+    Column("status", Integer),  # null until the first answer is kept
     Column("headers", Text),
     Column("body", Text),
     Column("expires_at", Instant, nullable=False),
+    Column("deed", Text),  # a note of the change, written in its transaction
 )
 
 clock = Table(  # one row where time is virtual, none where it is real

@@ -18,7 +18,7 @@ from watchkeeper.store.json import encode
 from watchkeeper.store.statement import Statement, same
 from watchkeeper.store.transaction import Row, Session, Tx
 
-SLICE = 20_000
+SLICE = 5_000
 """Entries that one transaction counts."""
 BEHIND_MAX = 10_000
 """A ledger that is further ahead of its counts is worth a look in between."""

@@ -45,7 +45,14 @@ _CREATE = same(
     " values (%s, %s, %s, %s, %s) on conflict (tenant_id) do nothing returning tenant_id"
 )
 
-
+_HOLD_TIERS = Statement(
+    "select pg_advisory_xact_lock_shared(hashtextextended('watchkeeper tenant tiers', 2))",
+    "select 1",
+)
+_CLOSE_TIERS = Statement(
+    "select pg_advisory_xact_lock(hashtextextended('watchkeeper tenant tiers', 2))",
+    "select 1",
+)
 _RUNS = same("select hour, hour_runs, day, day_runs from tenants where tenant_id = %s")
 
 
@@ -106,6 +113,16 @@ def send_lock_and_time(tx: Tx) -> Any:
 def lock(tx: Tx) -> LockedTenant:
     """Hold the row until the transaction ends, and set `now` to a moment after that."""
     return locked(tx, send_lock_and_time(tx))
+
+
+def hold_tiers(tx: Tx) -> None:
+    """Keep the tiers of the policy as they are until the commit. Taken before any row."""
+    tx.rows(_HOLD_TIERS)
+
+
+def close_tiers(tx: Tx) -> None:
+    """Wait for everybody who gives a tenant a tier, and keep others waiting until the commit."""
+    tx.rows(_CLOSE_TIERS)
 
 
 def runs(tx: Tx) -> TenantRuns | None:

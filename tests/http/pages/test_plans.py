@@ -56,7 +56,7 @@ def shown(door: Door, plan_id: str) -> dict[str, Any]:
 def test_without_plans_it_is_said_how_one_is_made(visitor: Visitor) -> None:
     html = visitor.get("/plans")
     assert "Nothing waits for a person." in html
-    assert "watchkeeper plans create acme" in html
+    assert "watchkeeper plans create --tenant acme" in html
     assert html.count("<h1") == 1
 
 

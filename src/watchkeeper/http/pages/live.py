@@ -48,7 +48,8 @@ class Watching:
         self._tenant_id = tenant_id
         self._news = asyncio.Event()
         self._loop = asyncio.get_running_loop()
-        self.follower = Follower(tenant_id, self._wake, wants_lines=False)
+        party = page.caller.party
+        self.follower = Follower(tenant_id, self._wake, party=party, wants_lines=False)
 
     @property
     def _feed(self) -> Feed:

@@ -79,10 +79,10 @@ async def post_logout(request: Request) -> Response:
     """The browser forgets its session. The key it was opened with stays good."""
     server: Server = request.app.state.server
     refuse_other_sites(request)
-    form = await read_form(request)
     opened = await run_in_threadpool(server.sessions.read, request.cookies.get(sessions.COOKIE))
     if opened is not None:
-        refuse_without_token(form, opened.csrf)
+        request.state.ticket.identify(opened.caller)
+        refuse_without_token(await read_form(request), opened.csrf)
     response = to("/login")
     response.delete_cookie(sessions.COOKIE, httponly=True, samesite="strict")
     return response

@@ -73,7 +73,7 @@ def _sentence(verdicts: Verdicts) -> str:
         f" {totals[Result.SKIP]:,} skipped."
     )
     most = next((reason for result, reason, _ in verdicts.by_reason if result != "ALLOW"), None)
-    return f"{said} What refused most was {most}." if most else said
+    return f"{said} Most common reason: {most}." if most else said
 
 
 def _drawn_results(verdicts: Verdicts) -> Markup:

@@ -50,6 +50,7 @@ def get_plans(page: Shown) -> Response:
         scanned_max=SCANNED_MAX,
         filters=filters,
         types=found.types,
+        example=found.example,
         here=asked.address("/plans", account=filters.get("account_id"), type=_type(filters)),
         reject=DEEDS[Deed.REJECT_INTENT],
         words=_words,
@@ -130,7 +131,7 @@ def post_intent_deed(intent_id: str, deed: str, page: Shown) -> Response:
 
 def _rule(known: dict[str, DeedRule], name: str) -> DeedRule:
     if name not in known:
-        raise NotFound(f"there is no such thing to do: {name}")
+        raise NotFound(f"unknown action: {name}")
     return known[name]
 
 

@@ -22,6 +22,7 @@ from watchkeeper.actions.show_policy import (
     meaning_of,
     policy_history,
 )
+from watchkeeper.actions.tenant_tiers import policy_warnings
 from watchkeeper.actions.views import view_policy
 from watchkeeper.core.policy import Policy
 from watchkeeper.core.time import DAY, HOUR
@@ -166,14 +167,16 @@ def draft(page: Page, *, plan: Plan | None = None, too_long: str = "") -> Respon
         "plan": plan,
         "mistakes": [],
         "compared": None,
+        "warnings": [],
     }
     if plan is not None:
         shown |= {"charts": plan_charts(plan), "facts": plan_facts(plan)}
     try:
-        shown["compared"] = compare_document(page.server.db, document)
+        compared = compare_document(page.server.db, document)
     except Invalid as error:
         return page.show("policy_draft.html", 422, **shown | {"mistakes": mistakes_of(error)})
-    return page.show("policy_draft.html", **shown)
+    warnings = policy_warnings(page.server.db, compared.after)
+    return page.show("policy_draft.html", **shown | {"compared": compared, "warnings": warnings})
 
 
 def reason(page: Page) -> str:

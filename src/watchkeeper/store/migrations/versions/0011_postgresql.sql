@@ -1,0 +1,1 @@
+-- On PostgreSQL nothing replaces a row without asking as an update.
