@@ -84,7 +84,7 @@ def serve(
             timer.daemon = True
             timer.start()
 
-        stop.on_asked.append(begin_to_stop)
+        stop.when_asked(begin_to_stop)
         server.run(sockets=[listening])
     if not server.started:
         raise Unavailable("the server could not start")
