@@ -26,8 +26,9 @@ TENANTS = [
     ("actions/tenant_tiers.py", "tenants.close_tiers(tx)", "pass", WAITS),
     (
         "tenant_methods.py",
-        "        return tenant_of(\n",
-        "        self._admission.ensure_tenant(tenant)\n        return tenant_of(\n",
+        "        return tenant_of(change_tenant(",
+        "        from watchkeeper.actions.create_tenant import create_tenant\n\n"
+        "        create_tenant(self._db, tenant)\n        return tenant_of(change_tenant(",
         "tests/app/test_tenants.py::test_a_refused_call_makes_no_tenant",
     ),
     (

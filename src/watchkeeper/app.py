@@ -114,7 +114,7 @@ class App(
         if virtual_clock and (may_migrate or version_of(self.db) == HEAD):
             start_virtual_clock(self.db)
         self.admission = Admission(self.db, makes_tenants=True)
-        self.tenants = TenantDoor(self.db, self.admission)
+        self.tenants = TenantDoor(self.db)
         self.turns = Turns(self.db, makes_tenants=True, namespace=usage_namespace)
         self.registry = Registry(self.db.policies.delivery)
         self.registry.reach = Reach.PUBLIC.widened(private=webhooks_private, dev=False)
@@ -253,9 +253,7 @@ class App(
             catch_up=CatchUp(new.catch_up),
             spread_seconds=new.spread_seconds,
         )
-        return self.admission.with_tenant(
-            tenant, lambda: set_schedule(self.db, tenant, called, schedule)
-        )
+        return set_schedule(self.db, tenant, called, schedule, makes_tenant=True)
 
     def unschedule(self, tenant_id: str, schedule_id: str) -> None:
         remove_schedule(self.db, TenantId(tenant_id), ScheduleId(schedule_id))

@@ -51,7 +51,6 @@ class PerceiveMethods:
             },
         )
         tenant = _tenant(tenant_id)
-        self.admission.ensure_tenant(tenant)
         answer = request_pull(
             self.db,
             tenant,
@@ -60,6 +59,7 @@ class PerceiveMethods:
             Depth[asked.depth],
             pull_job_id=asked.pull_job_id,
             correlation_id=asked.correlation_id,
+            makes_tenant=True,
         )
         return pull_answer_of(answer, tenant)
 
@@ -80,8 +80,7 @@ class PerceiveMethods:
         }
         budget = inputs.parse(perceive_inputs.PullBudgetIn, given).budget()
         tenant = _tenant(tenant_id)
-        self.admission.ensure_tenant(tenant)
-        set_pull_budget(self.db, tenant, budget, by=AUTHOR)
+        set_pull_budget(self.db, tenant, budget, by=AUTHOR, makes_tenant=True)
         return show_pull_budget(self.db, tenant).shown()
 
     def remove_pull_budget(self, tenant_id: str) -> None:

@@ -55,9 +55,7 @@ class SinkMethods:
         owner = SYSTEM if new.tenant_id is None else TenantId(new.tenant_id)
         called = inputs.parse_sink_name(name)
         asked = NewSink(new.topic, new.url, SinkKind(new.kind), new.namespace, new.secret)
-        done = self.admission.with_tenant(
-            owner, lambda: set_sink(self.db, owner, called, asked, self._terms())
-        )
+        done = set_sink(self.db, owner, called, asked, self._terms(), makes_tenant=True)
         if done.warning is not None:
             _log.warning("sink %s: %s", name, done.warning)
         return done

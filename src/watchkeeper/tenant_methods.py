@@ -9,7 +9,6 @@ from typing import Final
 
 from watchkeeper import inputs
 from watchkeeper.actions import views
-from watchkeeper.actions.admit import Admission
 from watchkeeper.actions.change_tenant import change_tenant
 from watchkeeper.core.ids import TenantId
 from watchkeeper.results import Tenant, tenant_of
@@ -33,9 +32,8 @@ UNSAID: Final = Unsaid.UNSAID
 class TenantDoor:
     """Tenants of an app: set their tier and name, look at them."""
 
-    def __init__(self, db: Database, admission: Admission) -> None:
+    def __init__(self, db: Database) -> None:
         self._db = db
-        self._admission = admission
 
     def set(
         self,
@@ -52,9 +50,7 @@ class TenantDoor:
         """
         tenant = TenantId(inputs.parse_tenant_id(tenant_id))
         changes = _changes({"tier": tier, "name": name, "installed_at": installed_at})
-        return tenant_of(
-            self._admission.with_tenant(tenant, lambda: change_tenant(self._db, tenant, changes))
-        )
+        return tenant_of(change_tenant(self._db, tenant, changes, makes_tenant=True))
 
     def get(self, tenant_id: str) -> Tenant:
         tenant = TenantId(inputs.parse_tenant_id(tenant_id))

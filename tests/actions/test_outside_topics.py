@@ -9,6 +9,7 @@ from tests.databases import Clock, Place
 from tests.messages import delivered, letter, live, one, put, rule
 from tests.senders import Post
 from watchkeeper.actions.admit import Admission
+from watchkeeper.actions.create_tenant import create_tenant
 from watchkeeper.actions.dispatch import dispatch_once, drain
 from watchkeeper.actions.fire_triggers import fire_triggers
 from watchkeeper.actions.report_outcome import Outcome, report_outcome
@@ -146,7 +147,7 @@ def test_a_run_that_nobody_takes_is_only_requested(
     db: Database, place: Place, admission: Admission, handlers: Registry
 ) -> None:
     [decision] = ask(admission, "k")
-    admission.ensure_tenant(TenantId("beta"))
+    create_tenant(admission.db, TenantId("beta"))
     sink(db, RUN, TenantId("beta"))
     assert drain(db, handlers) == {"claimed": 1, "parked": 1}
     assert view_decision(db, ACME, decision).run is None
@@ -252,7 +253,7 @@ def _reject(_message: object) -> None:
 
 def listen(db: Database, admission: Admission, handlers: Registry, topic: str, who: str) -> None:
     for tenant in ("acme", "beta"):
-        admission.ensure_tenant(TenantId(tenant))
+        create_tenant(admission.db, TenantId(tenant))
     match who:
         case "handler":
             handlers.handle(topic, lambda _: None)

@@ -8,6 +8,7 @@ from tests.databases import Clock
 from tests.pulling import Worker, under_way
 from tests.verify_clean import assert_verified
 from watchkeeper import App
+from watchkeeper.actions.create_tenant import create_tenant
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.pulls import PullReason
 from watchkeeper.core.time import DAY, SECOND, Instant
@@ -33,7 +34,7 @@ def worker(app: App, clock: Clock) -> Worker:
 def test_retry_after_holds_the_connector_for_everybody(worker: Worker, clock: Clock) -> None:
     other = Worker(worker.app, clock)
     other.tenant_id = TenantId("other")
-    worker.admission.ensure_tenant(other.tenant_id)
+    create_tenant(worker.admission.db, other.tenant_id)
     other.budget(100)
     worker.bring(lambda _: None)
     message, pull = under_way(worker)
@@ -105,7 +106,7 @@ def test_an_open_breaker_lets_one_queued_pull_try(worker: Worker, clock: Clock) 
 def test_a_breaker_opens_for_one_tenant_half_opens_and_closes(worker: Worker, clock: Clock) -> None:
     other = Worker(worker.app, clock)
     other.tenant_id = TenantId("other")
-    worker.admission.ensure_tenant(other.tenant_id)
+    create_tenant(worker.admission.db, other.tenant_id)
     other.budget(100)
     worker.bring(lambda _: None)
     worker.do([ERROR] * 4 + [None] + [ERROR] * 5)

@@ -22,6 +22,7 @@ from tests.conftest import POSTGRESQL
 from tests.databases import START_AT, Clock, Databases, EngineName, Place
 from tests.reference_gate import DAY, SECOND, Answer, Asked, Gate, asked_of
 from watchkeeper.actions.change_tenant import change_tenant
+from watchkeeper.actions.create_tenant import create_tenant
 from watchkeeper.actions.dispatch import dispatch_once
 from watchkeeper.actions.keep_desk import discard_message, show_message
 from watchkeeper.app import App
@@ -96,7 +97,7 @@ class Twins:
         self.clock.set(Instant(self.now))
         self.tier: str | None = None
         self.document = self.apply()
-        self.app.admission.ensure_tenant(self.tenant)
+        create_tenant(self.app.admission.db, self.tenant)
         self.gate = Gate(self.tenant, self.document)
         self.retries: dict[tuple[str | None, bool], tuple[int, Asked]] = {}
         self.read = self.fired = 0

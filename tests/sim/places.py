@@ -17,6 +17,7 @@ import psycopg
 
 from tests.databases import START_AT, Databases, EngineName, Place
 from watchkeeper import App, ids
+from watchkeeper.actions.create_tenant import create_tenant
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.time import Instant
 
@@ -108,7 +109,7 @@ def set_up(url: str) -> None:
     try:
         app.apply_policy(POLICY, reason="simulation")
         for tenant in TENANTS:
-            app.admission.ensure_tenant(TenantId(tenant))
+            create_tenant(app.admission.db, TenantId(tenant))
             app.set_pull_budget(tenant, UNITS_PER_DAY)
         app.connector(CONNECTOR, max_concurrency=1, cadence=False)(lambda _pull: None)
         for action, risk in zip(ACTIONS, ("low", "low", "medium"), strict=True):

@@ -9,11 +9,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TypeVar
 
 from watchkeeper.actions.answer_once import AlreadyDone, Once, take
 from watchkeeper.actions.combine import Combiner
-from watchkeeper.actions.create_tenant import create_tenant
+from watchkeeper.actions.first_use import batched
 from watchkeeper.core.ids import TenantId
 from watchkeeper.errors import CommitUnknown, NotFound, Unavailable
 from watchkeeper.moves.admission import Asked, Decided, PolicyMoved, admit, decided_from
@@ -22,8 +21,6 @@ from watchkeeper.store.database import Database
 from watchkeeper.store.transaction import Tx
 
 TRIES_MAX = 8
-
-T = TypeVar("T")
 
 
 class Admission:
@@ -65,23 +62,6 @@ class Admission:
             found = ledger.by_ids(tx, decision_ids)
         return [decided_from(found[one]) for one in decision_ids]
 
-    def ensure_tenant(self, tenant_id: TenantId) -> None:
-        """Make the tenant where first use may; elsewhere an unknown one is refused later."""
-        if self.makes_tenants:
-            create_tenant(self.db, tenant_id)
-
-    def with_tenant(self, tenant_id: TenantId, change: Callable[[], T]) -> T:
-        """Run a change, and once more with a new tenant where first use may make it.
-
-        The change itself looks for its tenant last of all: one that is refused makes none.
-        """
-        try:
-            return change()
-        except NotFound:
-            if not self.makes_tenants or not create_tenant(self.db, tenant_id):
-                raise
-        return change()
-
     def admit_alone(
         self, tenant_id: TenantId, asked: Sequence[Asked], *, seen_before: bool = False
     ) -> list[Decided]:
@@ -104,8 +84,9 @@ class Admission:
         Once a COMMIT had no answer, the outcome is either found or said to be unknown.
         """
         unknown: CommitUnknown | None = None
+        makes_tenant = False
         for _ in range(TRIES_MAX):
-            once = partial(self._once, tenant_id, prepare, seen_before)
+            once = partial(self._once, tenant_id, prepare, seen_before, makes_tenant)
             try:
                 return self.db.retrying(once)
             except PolicyMoved:
@@ -115,9 +96,9 @@ class Admission:
             except CommitUnknown as error:
                 seen_before, unknown = True, error
             except NotFound:
-                if not self.makes_tenants:
+                if makes_tenant or not self.makes_tenants:
                     raise
-                create_tenant(self.db, tenant_id)
+                makes_tenant = True
             except Exception as error:
                 if unknown is None:
                     raise
@@ -131,9 +112,10 @@ class Admission:
         tenant_id: TenantId,
         prepare: Callable[[Tx], Sequence[Asked]],
         seen_before: bool,
+        makes_tenant: bool,
     ) -> list[Decided]:
         notify_deferred = self.notify_deferred or self.hears_deferred(tenant_id)
-        with self.db.batch(tenant_id, recovering=seen_before) as tx:
+        with batched(self.db, tenant_id, makes_tenant=makes_tenant, recovering=seen_before) as tx:
             asked = prepare(tx)
             decided = (
                 admit(tx, self.db.policies, asked, notify_deferred=notify_deferred) if asked else []

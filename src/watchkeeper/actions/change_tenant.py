@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from watchkeeper.actions.first_use import make_if_new
 from watchkeeper.actions.tenant_tiers import hold_tier
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.ledger import Entry, Kind, Stage
@@ -19,7 +20,11 @@ FIELDS = ("installed_at", "name", "tier")
 
 
 def change_tenant(
-    db: Database, tenant_id: TenantId, changes: Mapping[str, str | int | None]
+    db: Database,
+    tenant_id: TenantId,
+    changes: Mapping[str, str | int | None],
+    *,
+    makes_tenant: bool = False,
 ) -> TenantFacts:
     """Write what is named, leave the rest. A change that changes nothing is not recorded.
 
@@ -32,6 +37,7 @@ def change_tenant(
     def deed() -> TenantFacts:
         with db.begin(tenant_id) as tx:
             hold_tier(db, tx, tier)
+            make_if_new(db, tx, makes_tenant=makes_tenant)
             tenant = tenants.lock(tx)
             old = tenant_facts.get(tx)
             if old is None:

@@ -8,6 +8,7 @@ import secrets
 from dataclasses import dataclass
 
 from watchkeeper.actions.answer_once import AlreadyDone, Once, change_once
+from watchkeeper.actions.first_use import make_if_new
 from watchkeeper.core.ids import SYSTEM, KeyId, TenantId
 from watchkeeper.core.ledger import Entry, Kind, Stage
 from watchkeeper.core.time import Instant
@@ -43,6 +44,7 @@ def create_api_key(
     *,
     expires_at: Instant | None = None,
     created_by: str,
+    makes_tenant: bool = False,
     once: Once | None = None,
 ) -> NewApiKey:
     """Make a key for a tenant, or for all of them. From the commit on it is accepted.
@@ -55,6 +57,7 @@ def create_api_key(
     def deed(tx: Tx) -> ApiKey:
         if owner == SYSTEM:
             tenants.create(tx, name=None, tier=None, installed_at=None)
+        make_if_new(db, tx, makes_tenant=makes_tenant)
         tenant = tenants.lock(tx)
         if api_keys.count_live(tx) >= LIVE_KEYS_MAX:
             raise Conflict(f"there are {LIVE_KEYS_MAX} keys already: revoke some")

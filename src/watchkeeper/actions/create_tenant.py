@@ -36,17 +36,30 @@ def create_tenant(
     def deed(tx: Tx) -> bool:
         hold_tier(db, tx, tier)
         at = tx.now if installed_now and installed_at is None else installed_at
-        if not tenants.create(tx, name=name, tier=tier, installed_at=at):
-            if not may_exist:
-                raise Conflict(f"there is a tenant {tenant_id} already", tenant_id=tenant_id)
-            return False
-        ledger.record(tx, [_created(tx, name, tier, at)])
-        if connectors.with_cadence(tx):
-            heat.start_sweeping(tx, tx.now)
-        reporting.plan(tx, db.policies.exact(tx), at, anew=True)
-        return True
+        is_new = make_tenant(db, tx, name=name, tier=tier, installed_at=at)
+        if not is_new and not may_exist:
+            raise Conflict(f"there is a tenant {tenant_id} already", tenant_id=tenant_id)
+        return is_new
 
     return change_once(db, tenant_id, deed, once)
+
+
+def make_tenant(
+    db: Database,
+    tx: Tx,
+    *,
+    name: str | None = None,
+    tier: str | None = None,
+    installed_at: Instant | None,
+) -> bool:
+    """Make the tenant of this transaction unless it exists; says whether it is new."""
+    if not tenants.create(tx, name=name, tier=tier, installed_at=installed_at):
+        return False
+    ledger.record(tx, [_created(tx, name, tier, installed_at)])
+    if connectors.with_cadence(tx):
+        heat.start_sweeping(tx, tx.now)
+    reporting.plan(tx, db.policies.exact(tx), installed_at, anew=True)
+    return True
 
 
 def _created(tx: Tx, name: str | None, tier: str | None, installed_at: Instant | None) -> Entry:

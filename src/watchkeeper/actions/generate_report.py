@@ -12,6 +12,7 @@ from functools import partial
 
 from watchkeeper import telemetry
 from watchkeeper.actions.answer_once import AlreadyDone, Once, take
+from watchkeeper.actions.create_tenant import create_tenant
 from watchkeeper.actions.outside_topics import is_heard
 from watchkeeper.core import envelope
 from watchkeeper.core import milestones as rule
@@ -48,10 +49,13 @@ def generate_report(
     trigger: str = MANUAL,
     *,
     hears: Hears,
+    makes_tenant: bool = False,
     once: Once | None = None,
 ) -> Report | None:
     """Make a report and store it. None: of a milestone that is done, or not due (any more)."""
     refuse_nobody(tenant_id)
+    if makes_tenant:
+        create_tenant(db, tenant_id)
     try:
         count_ledger(db, tenant_id)
         ask = Ask(new_id(), trigger, hears(tenant_id))

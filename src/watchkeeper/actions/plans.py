@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from watchkeeper.actions.answer_once import Once, remember, take, until_known
 from watchkeeper.actions.count_acts import count_acts
-from watchkeeper.actions.create_tenant import create_tenant
+from watchkeeper.actions.first_use import batched, on_first_use
 from watchkeeper.core.ids import IntentId, PlanId, TenantId
 from watchkeeper.core.plans import Intent, IntentState, PlanStatus, Reason
 from watchkeeper.errors import Conflict, NotFound
@@ -94,9 +94,7 @@ class Plans:
             remember(desk.tx, once, plan_id)
             return plan_id
 
-        if self.makes_tenants:
-            create_tenant(self.db, tenant_id)
-        return self.at_desk(tenant_id, deed, once)
+        return self.at_desk(tenant_id, deed, once, makes_tenant=self.makes_tenants)
 
     def edit(self, tenant_id: TenantId, plan_id: str, new: NewPlan, *, by: str) -> None:
         self._with(tenant_id, plan_id, lambda desk, case: moves.edit(desk, case, new, by=by))
@@ -265,7 +263,12 @@ class Plans:
         self.at_desk(tenant_id, found, once)
 
     def at_desk(
-        self, tenant_id: TenantId, deed: Callable[[Desk], T], once: Once | None = None
+        self,
+        tenant_id: TenantId,
+        deed: Callable[[Desk], T],
+        once: Once | None = None,
+        *,
+        makes_tenant: bool = False,
     ) -> T:
         """One transaction. While its COMMIT is in doubt it is tried again, and done once.
 
@@ -274,8 +277,8 @@ class Plans:
         mark = new_id()
         answers: list[T] = []
 
-        def move() -> T:
-            with self.db.batch(tenant_id) as tx:
+        def move(is_first: bool) -> T:
+            with batched(self.db, tenant_id, makes_tenant=is_first) as tx:
                 waiting, asked = tenants.send_lock_and_time(tx), plan_context.send(tx)
                 tenant = tenants.locked(tx, waiting)
                 if answers and ledger.by_ids(tx, [mark]):
@@ -286,8 +289,11 @@ class Plans:
                 desk.write()
                 return answers[-1]
 
+        def known(is_first: bool) -> T:
+            return until_known(self.db, lambda: move(is_first))
+
         self.look()
-        return until_known(self.db, move)
+        return on_first_use(known, makes_tenant=makes_tenant)
 
 
 def _intent(desk: Desk, intent_id: str) -> Intent:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from watchkeeper.actions.answer_once import AlreadyDone, Once, remember
-from watchkeeper.actions.create_tenant import create_tenant
 from watchkeeper.actions.plans import Plans
 from watchkeeper.core.ids import AccountId, PlanId, TenantId
 from watchkeeper.core.ledger import Entry, Kind, Stage
@@ -37,10 +36,8 @@ def propose_plan(
         remember(desk.tx, once, [proposed.plan_id, [list(one) for one in proposed.dropped]])
         return proposed
 
-    if carrier.makes_tenants:
-        create_tenant(carrier.db, tenant_id)
     try:
-        return carrier.at_desk(tenant_id, deed, once)
+        return carrier.at_desk(tenant_id, deed, once, makes_tenant=carrier.makes_tenants)
     except AlreadyDone as done:
         plan_id, dropped = done.note
         return Proposed(plan_id, tuple(Mistake(*one) for one in dropped))

@@ -7,7 +7,7 @@ from functools import partial
 
 from watchkeeper.actions.answer_once import Once, remember, take, until_known
 from watchkeeper.actions.count_pulls import count_pulls
-from watchkeeper.actions.create_tenant import create_tenant
+from watchkeeper.actions.first_use import batched, on_first_use
 from watchkeeper.core.delivery import AttemptResult, Delivered, Retry
 from watchkeeper.core.heat import Depth, Tier
 from watchkeeper.core.ids import AccountId, TenantId
@@ -32,7 +32,7 @@ def request_pull(
     *,
     pull_job_id: str | None = None,
     correlation_id: str | None = None,
-    makes_tenants: bool = False,
+    makes_tenant: bool = False,
     once: Once | None = None,
 ) -> Scheduled:
     """Ask for one pull, of any connector; it starts no cadence.
@@ -46,9 +46,7 @@ def request_pull(
         tier = _tier(tx, account_id)
         return [Wanted(named, account_id, connector_id, depth, Origin.MANUAL, tier, correlation_id)]
 
-    if makes_tenants:
-        create_tenant(db, tenant_id)
-    [answer] = _scheduled(db, tenant_id, jobs, once)
+    [answer] = _scheduled(db, tenant_id, jobs, once, makes_tenant=makes_tenant)
     return answer
 
 
@@ -95,11 +93,13 @@ def _scheduled(
     tenant_id: TenantId,
     jobs: Callable[[Tx], Sequence[Wanted]],
     once: Once | None = None,
+    *,
+    makes_tenant: bool = False,
 ) -> Sequence[Scheduled]:
     """Answers to what `jobs` finds to be wanted, in the transaction in which it found it."""
 
-    def deed() -> Sequence[Scheduled]:
-        with db.batch(tenant_id) as tx:
+    def deed(is_first: bool) -> Sequence[Scheduled]:
+        with batched(db, tenant_id, makes_tenant=is_first) as tx:
             tenant = tenants.lock(tx)
             take(tx, once)
             rules = db.policies.exact(tx).rules
@@ -110,7 +110,11 @@ def _scheduled(
             tx.after_commit.append(partial(count_pulls, answers))
             return answers
 
-    return db.retrying(deed) if once is None else until_known(db, deed)
+    def known(is_first: bool) -> Sequence[Scheduled]:
+        done = partial(deed, is_first)
+        return db.retrying(done) if once is None else until_known(db, done)
+
+    return on_first_use(known, makes_tenant=makes_tenant)
 
 
 def _told(answer: Scheduled, tenant_id: TenantId) -> list[object]:

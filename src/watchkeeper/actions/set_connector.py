@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from watchkeeper.actions.first_use import begun
 from watchkeeper.actions.sweep_heat import sweep_now
 from watchkeeper.core.ids import SYSTEM, TenantId
 from watchkeeper.core.ledger import Entry, Kind, Stage
@@ -87,11 +88,12 @@ def limit_for_tenant(
     milli_per_second: int | None,
     burst: int,
     by: str,
+    makes_tenant: bool = False,
 ) -> None:
     """A limit of one tenant's own, beside the one that all share; None lifts it."""
 
     def deed() -> None:
-        with db.begin(tenant_id) as tx:
+        with begun(db, tenant_id, makes_tenant=makes_tenant) as tx:
             tenant = tenants.lock(tx)
             state = connectors.states(tx, [connector_id]).get(connector_id)
             after = (state or ConnectorState(connector_id))._replace(

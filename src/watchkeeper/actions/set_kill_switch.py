@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from watchkeeper.actions.answer_once import Once, change_once
+from watchkeeper.actions.first_use import make_if_new
 from watchkeeper.core.ids import SYSTEM, TenantId
 from watchkeeper.core.ledger import Entry, Kind, Stage
 from watchkeeper.errors import Invalid
@@ -25,6 +26,7 @@ def set_kill_switch(
     on: bool,
     reason: str,
     set_by: str,
+    makes_tenant: bool = False,
     once: Once | None = None,
 ) -> None:
     """Throw or release one. `all` belongs to the system, the others to a tenant or to all."""
@@ -40,6 +42,7 @@ def set_kill_switch(
     def deed(tx: Tx) -> None:
         if tenant_id == SYSTEM:
             tenants.create(tx, name=None, tier=None, installed_at=None)
+        make_if_new(db, tx, makes_tenant=makes_tenant)
         tenant = tenants.lock(tx)
         if on:
             kill_switches.turn_on(tx, scope, target or "", reason=reason, set_by=set_by)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from watchkeeper.actions.first_use import begun
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.ledger import Entry, Kind, Stage
 from watchkeeper.core.pulls import EVERY, TOTAL, Budget, Consumed, remaining
@@ -29,11 +30,18 @@ class Spent:
         return pull_budget_of(self.day, self.budget, self.total, self.remaining, self.connectors)
 
 
-def set_pull_budget(db: Database, tenant_id: TenantId, budget: Budget | None, *, by: str) -> None:
+def set_pull_budget(
+    db: Database,
+    tenant_id: TenantId,
+    budget: Budget | None,
+    *,
+    by: str,
+    makes_tenant: bool = False,
+) -> None:
     """From now on: what was consumed today counts, also where a cap is below it."""
 
     def deed() -> None:
-        with db.begin(tenant_id) as tx:
+        with begun(db, tenant_id, makes_tenant=makes_tenant) as tx:
             if budget is None:
                 pull_budgets.remove(tx)
             else:

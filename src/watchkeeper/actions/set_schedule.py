@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from watchkeeper.actions.first_use import begun
 from watchkeeper.actions.zone_data import zone_data
 from watchkeeper.core import envelope
 from watchkeeper.core.ids import AccountId, MessageId, ScheduleId, TenantId
@@ -33,13 +34,18 @@ class NewSchedule:
 
 
 def set_schedule(
-    db: Database, tenant_id: TenantId, schedule_id: ScheduleId, new: NewSchedule
+    db: Database,
+    tenant_id: TenantId,
+    schedule_id: ScheduleId,
+    new: NewSchedule,
+    *,
+    makes_tenant: bool = False,
 ) -> Schedule:
     """Put it in force: the timer of what stood there before no longer counts."""
     cron = parse_cron(new.cron, new.timezone)
 
     def deed() -> Schedule:
-        with db.begin(tenant_id) as tx:
+        with begun(db, tenant_id, makes_tenant=makes_tenant) as tx:
             tenant = tenants.lock(tx)
             old = schedules.get(tx, schedule_id)
             schedule = Schedule(

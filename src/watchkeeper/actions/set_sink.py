@@ -10,6 +10,7 @@ import hmac
 import logging
 from dataclasses import dataclass, field, replace
 
+from watchkeeper.actions.first_use import begun
 from watchkeeper.core.ids import SYSTEM, TenantId
 from watchkeeper.core.ledger import Entry, Kind, Stage
 from watchkeeper.core.sinks import (
@@ -75,7 +76,15 @@ class Terms:
             raise Forbidden(f"only a key for all tenants may redirect {USAGE_SNAPSHOT}")
 
 
-def set_sink(db: Database, tenant_id: TenantId, name: str, new: NewSink, terms: Terms) -> SinkSet:
+def set_sink(
+    db: Database,
+    tenant_id: TenantId,
+    name: str,
+    new: NewSink,
+    terms: Terms,
+    *,
+    makes_tenant: bool = False,
+) -> SinkSet:
     """Put it in force. One that was there keeps its secret, or lets it sign on for a day.
 
     Raises Conflict where a secret that is kept cannot be decrypted here, and where a secret would
@@ -89,11 +98,9 @@ def set_sink(db: Database, tenant_id: TenantId, name: str, new: NewSink, terms: 
         _log.warning("the secret of sink %s is stored in plain text: set %s", name, SETTING)
 
     def deed() -> SinkSet:
-        with db.begin(tenant_id) as tx:
+        with begun(db, tenant_id, makes_tenant=makes_tenant) as tx:
             if tenant_id == SYSTEM:
                 tenants.create(tx, name=None, tier=None, installed_at=None)
-            if fresh and needed is not None and sinks.get(tx, name) is None:
-                raise _plain_beside(needed)  # before the tenant is looked for, and made
             tenant = tenants.lock(tx)
             old = sinks.get(tx, name)
             if old is not None:

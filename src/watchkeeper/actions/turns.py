@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from watchkeeper.actions.combine import Combiner
 from watchkeeper.actions.count_turns import TurnAnswer, count_turns
-from watchkeeper.actions.create_tenant import create_tenant
+from watchkeeper.actions.first_use import batched
 from watchkeeper.core.envelope import retry_after_seconds
 from watchkeeper.core.ids import TenantId
 from watchkeeper.core.quota import Asked, Full
@@ -31,8 +31,11 @@ from watchkeeper.store.transaction import Tx
 TRIES_MAX = 8
 CALLER = "caller"
 
-T = TypeVar("T")
 A = TypeVar("A", bound=TurnAnswer)
+
+
+class _AllRefused(Exception):
+    """No request of a new tenant was right: its transaction is rolled back, and makes no tenant."""
 
 
 class Turns:
@@ -125,25 +128,21 @@ class Turns:
     def _in_doubt_again(
         self,
         tenant_id: TenantId,
-        move: Callable[[Tx], T],
-        makes_tenant: bool = False,
-    ) -> T:
+        move: Callable[[Tx], list[A]],
+        makes_tenants: bool = False,
+    ) -> list[A]:
         """One transaction. While its COMMIT is in doubt it is tried again: moves know their own."""
-
-        def deed() -> T:
-            with self.db.batch(tenant_id) as tx:
-                return move(tx)
-
+        makes_tenant = False
         unknown: CommitUnknown | None = None
         for _ in range(TRIES_MAX):
             try:
-                return self.db.retrying(deed)
+                return self._once(tenant_id, move, makes_tenant)
             except CommitUnknown as error:
                 unknown = error
             except NotFound:
-                if not makes_tenant:
+                if makes_tenant or not makes_tenants:
                     raise
-                create_tenant(self.db, tenant_id)
+                makes_tenant = True
             except Exception as error:
                 if unknown is not None:
                     raise unknown from error
@@ -152,7 +151,26 @@ class Turns:
                         "a usage event under this key exists already; nothing was settled"
                     ) from error
                 raise
-        raise unknown or NotFound(f"there is no tenant {tenant_id}", tenant_id=tenant_id)
+        assert unknown is not None
+        raise unknown
+
+    def _once(
+        self, tenant_id: TenantId, move: Callable[[Tx], list[A]], makes_tenant: bool
+    ) -> list[A]:
+        answers: list[A] = []
+
+        def deed() -> list[A]:
+            nonlocal answers
+            with batched(self.db, tenant_id, makes_tenant=makes_tenant) as tx:
+                answers = move(tx)
+                if makes_tenant and all(isinstance(one, Exception) for one in answers):
+                    raise _AllRefused
+            return answers
+
+        try:
+            return self.db.retrying(deed)
+        except _AllRefused:
+            return answers
 
 
 def found(tx: Tx, turn_id: str) -> Turn:

@@ -60,7 +60,6 @@ def set_one(
 ) -> None:
     """Set the budget of a tenant; what it pulled today counts. One that is there is replaced."""
     from watchkeeper import inputs
-    from watchkeeper.actions.create_tenant import create_tenant
     from watchkeeper.actions.set_pull_budget import set_pull_budget, show_pull_budget
     from watchkeeper.core.ids import TenantId
     from watchkeeper.perceive_inputs import PullBudgetIn
@@ -69,8 +68,7 @@ def set_one(
     budget = inputs.parse(PullBudgetIn, given).budget()
     owner = TenantId(inputs.parse_tenant_id(tenant))
     with opened(db) as database:
-        create_tenant(database, owner)
-        set_pull_budget(database, owner, budget, by=AUTHOR)
+        set_pull_budget(database, owner, budget, by=AUTHOR, makes_tenant=True)
         found = show_pull_budget(database, owner).shown()
     _say(owner, found, as_json)
 

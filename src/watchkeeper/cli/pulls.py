@@ -128,7 +128,7 @@ def request(
             Depth[asked.depth],
             pull_job_id=asked.pull_job_id,
             correlation_id=asked.correlation_id,
-            makes_tenants=True,
+            makes_tenant=True,
         )
     found = pull_answer_of(scheduled, owner).to_json()
     if as_json:

@@ -43,6 +43,7 @@ def post_api_key(body: ApiKeyIn, ctx: Ctx) -> Response:
             body.role,
             expires_at=body.expires_at,
             created_by=ctx.caller.name,
+            makes_tenant=ctx.makes_tenants,
             once=ctx.once,
         )
     except AlreadyDone as done:

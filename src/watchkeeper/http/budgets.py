@@ -23,7 +23,9 @@ routes = router("budgets")
 def put_pull_budget(body: PullBudgetIn, ctx: Ctx) -> Response:
     """Set how many units may be pulled in a UTC day. Units pulled today count."""
     whose = ctx.tenant_to_write(body.tenant_id)
-    set_pull_budget(ctx.db, whose, body.budget(), by=ctx.caller.name)
+    set_pull_budget(
+        ctx.db, whose, body.budget(), by=ctx.caller.name, makes_tenant=ctx.makes_tenants
+    )
     return answer(_shown(ctx, whose))
 
 

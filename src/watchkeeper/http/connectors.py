@@ -37,6 +37,7 @@ def put_connector(connector_id: ConnectorName, body: ConnectorIn, ctx: Ctx) -> R
         milli_per_second=own.milli_per_second,
         burst=own.burst,
         by=ctx.caller.name,
+        makes_tenant=ctx.makes_tenants,
     )
     return answer(show_connector(ctx.db, connector_id, whose).to_json())
 

@@ -14,7 +14,6 @@ from fastapi import Depends, Request
 
 from watchkeeper.actions.admit import Admission
 from watchkeeper.actions.answer_once import Once
-from watchkeeper.actions.create_tenant import create_tenant
 from watchkeeper.actions.follow_ledger import Feed
 from watchkeeper.actions.locate_tenant import Thing, locate_tenant
 from watchkeeper.actions.plans import Plans
@@ -93,6 +92,11 @@ class Context:
     def db(self) -> Database:
         return self.server.db
 
+    @property
+    def makes_tenants(self) -> bool:
+        """Whether a change may make its tenant by first use: in development only."""
+        return self.server.dev
+
     def tenant(self, named: str | None) -> TenantId:
         """The tenant whose things are asked for. Another one than the key's does not exist."""
         tenant_id = self._wanted(named)
@@ -101,13 +105,8 @@ class Context:
         return tenant_id
 
     def tenant_to_write(self, named: str | None) -> TenantId:
-        """The same for a change; in development an unknown tenant is made by its first use."""
-        tenant_id = self._wanted(named)
-        if self.caller.tenant_id is None and not tenant_exists(self.db, tenant_id):
-            if not self.server.dev:
-                raise no_tenant(tenant_id)
-            create_tenant(self.db, tenant_id)
-        return tenant_id
+        """The same for a change; where first use may, the change itself makes an unknown tenant."""
+        return self._wanted(named) if self.makes_tenants else self.tenant(named)
 
     def tenant_to_admit(self, named: str | None, at: str = "tenant_id") -> TenantId:
         """The same where admission itself sees to it that the tenant exists."""

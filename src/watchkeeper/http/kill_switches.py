@@ -36,6 +36,7 @@ def post_kill_switch(body: KillSwitchIn, ctx: Ctx) -> Response:
             on=body.on,
             reason=body.reason,
             set_by=ctx.caller.name,
+            makes_tenant=ctx.makes_tenants,
             once=ctx.once,
         )
     return answer(

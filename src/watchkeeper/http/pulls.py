@@ -59,6 +59,7 @@ def post_pull(body: PullIn, ctx: Ctx) -> Response:
             Depth[body.depth],
             pull_job_id=body.pull_job_id,
             correlation_id=body.correlation_id,
+            makes_tenant=ctx.makes_tenants,
             once=ctx.once,
         )
     except AlreadyDone as done:

@@ -33,7 +33,9 @@ def post_report(body: ReportIn, ctx: Ctx) -> Response:
     """Generate and store a report of what was done for a tenant until now."""
     whose = ctx.tenant_to_write(body.tenant_id)
     hears = heard_by(ctx.db, ctx.server.registry)
-    made = generate_report(ctx.db, whose, hears=hears, once=ctx.once)
+    made = generate_report(
+        ctx.db, whose, hears=hears, makes_tenant=ctx.makes_tenants, once=ctx.once
+    )
     assert made is not None, "only a milestone has come to its end before"
     return Response(to_json(made), 201, media_type=JSON)
 

@@ -44,7 +44,9 @@ def put_schedule(schedule_id: Id, body: ScheduleIn, ctx: Ctx) -> Response:
         spread_seconds=body.spread_seconds,
     )
     tenant_id = ctx.tenant_to_write(body.tenant_id)
-    return answer(views.schedule(set_schedule(ctx.db, tenant_id, ScheduleId(schedule_id), new)))
+    name, makes_tenant = ScheduleId(schedule_id), ctx.makes_tenants
+    schedule = set_schedule(ctx.db, tenant_id, name, new, makes_tenant=makes_tenant)
+    return answer(views.schedule(schedule))
 
 
 @routes.get("/v1/schedules", response_model=Page[ScheduleOut])

@@ -47,7 +47,7 @@ def put_sink(name: SinkName, body: SinkIn, ctx: Ctx) -> Response:
     is_for_all = body.tenant_id is None and ctx.caller.tenant_id is None
     owner = SYSTEM if is_for_all else ctx.tenant_to_write(body.tenant_id)
     new = NewSink(body.topic, body.url, SinkKind(body.kind), body.namespace, body.secret)
-    done = set_sink(ctx.db, owner, name, new, _terms(ctx))
+    done = set_sink(ctx.db, owner, name, new, _terms(ctx), makes_tenant=ctx.makes_tenants)
     return answer({**_shown(done.sink), "secret": done.secret, "warning": done.warning})
 
 

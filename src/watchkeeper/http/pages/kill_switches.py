@@ -91,6 +91,7 @@ def _set(page: Page, *, on: bool) -> None:
         on=on,
         reason=body.reason,
         set_by=page.caller.name,
+        makes_tenant=page.ctx.makes_tenants,
     )
 
 
