@@ -275,7 +275,7 @@ class App(
     # -- looking back --------------------------------------------------------------------
 
     def explain(self, decision_id: str, *, tenant_id: str | None = None) -> Explanation:
-        """Why a decision went as it did: every check, what it compared, and which one bound."""
+        """Why a decision went as it did: every check, which one bound; and the state of its run."""
         owner = locate_tenant(self.db, Thing.DECISION, decision_id, tenant_id)
         return explain_decision(self.db, TenantId(owner), decision_id)
 

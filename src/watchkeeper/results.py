@@ -11,8 +11,9 @@ from watchkeeper.core.admission import Reason, Result
 from watchkeeper.core.envelope import retry_after_seconds
 from watchkeeper.core.explain import Check
 from watchkeeper.core.phrases import phrase
-from watchkeeper.core.time import ceil_epoch, to_datetime
+from watchkeeper.core.time import Instant, ceil_epoch, from_datetime, to_datetime, to_iso
 from watchkeeper.moves.admission import Decided
+from watchkeeper.store.runs import RunStatus, StoredRun
 from watchkeeper.store.tenant_facts import TenantFacts
 
 
@@ -49,6 +50,45 @@ class Verdict:
         if self.duplicate_of is not None:
             data["duplicate_of"] = self.duplicate_of
         return data
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRun:
+    """The run that an ALLOW caused: its state, its moments, and how it ended."""
+
+    state: RunStatus
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    note: str | None = None
+    error: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As the HTTP API gives it."""
+        return {
+            "state": self.state,
+            "started_at": _iso(self.started_at),
+            "ended_at": _iso(self.ended_at),
+            "note": self.note,
+            "error": self.error,
+        }
+
+
+def run_of(decided: Decided, run: StoredRun | None) -> ShownRun | None:
+    """None where nothing was allowed to run. An ALLOW whose run has not begun requested it."""
+    if decided.verdict.result is not Result.ALLOW:
+        return None
+    if run is None:
+        return ShownRun(RunStatus.REQUESTED)
+    started_at, ended_at = _moment(run.started_at), _moment(run.ended_at)
+    return ShownRun(run.state, started_at, ended_at, run.note, run.error)
+
+
+def _moment(at: Instant | None) -> datetime | None:
+    return None if at is None else to_datetime(at)
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return None if moment is None else to_iso(from_datetime(moment))
 
 
 def verdict_of(decided: Decided) -> Verdict:

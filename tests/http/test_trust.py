@@ -1,13 +1,17 @@
 """Over HTTP: plans, bundles, why-not and shadows, as through every other door."""
 
+from typing import Any
+
 import pytest
 
 from tests.http.calls import settle
 from tests.http.door import Door, problem_of
+from watchkeeper import App
 from watchkeeper.actions.explain_refusal import explain_refusal
 from watchkeeper.actions.export_bundle import replay_bundle
 from watchkeeper.actions.follow_shadows import follow_shadows
 from watchkeeper.core.ids import TenantId
+from watchkeeper.handlers.results import Reject
 
 TOML = {"content-type": "application/toml"}
 SHORTER = "[triggers.SIGNAL_ARRIVED]\ncooldown_seconds = 100\n"
@@ -93,3 +97,36 @@ def test_refused_pulls_and_turns_are_explained_over_http(door: Door) -> None:
     assert named.json() == told
     for path in (f"turns/{pull}", f"pulls/{turn}", f"turns/{estate.turn}", f"pulls/{estate.pull}"):
         problem_of(client.get(f"/v1/{path}/explain"), 404, "not_found")
+
+
+@pytest.mark.parametrize("ends", ["SUCCEEDED", "FAILED"])
+@pytest.mark.req("U-10")
+def test_an_explanation_has_the_state_of_the_run(door: Door, ends: str) -> None:
+    """Alike over HTTP, in Python and in what `GET /v1/decisions/{id}` shows of it."""
+
+    def handler(_run: object) -> None:
+        if ends == "FAILED":
+            raise Reject("no such customer")
+
+    with App(door.place.url, migrate=False) as app:
+        app.decision(handler)
+        decision_id = app.trigger("acme", "a", "SIGNAL_ARRIVED", idempotency_key="1").decision_id
+        refused_id = app.trigger("acme", "a", "SIGNAL_ARRIVED", idempotency_key="2").decision_id
+
+        def told() -> dict[str, Any]:
+            explained = door.admin.get(f"/v1/decisions/{decision_id}/explain").json()
+            shown = door.admin.get(f"/v1/decisions/{decision_id}").json()
+            assert explained == app.explain(decision_id).to_json()
+            assert explained["run"] == shown["run"]
+            return explained["run"]
+
+        waiting = {"started_at": None, "ended_at": None, "note": None, "error": None}
+        assert told() == {"state": "REQUESTED", **waiting}
+        app.drain()
+        run = told()
+        assert run["state"] == ends
+        assert run["started_at"] is not None
+        assert run["ended_at"] is not None
+        assert run["error"] == ("no such customer" if ends == "FAILED" else None)
+        assert app.explain(refused_id).run is None
+        assert door.admin.get(f"/v1/decisions/{refused_id}/explain").json()["run"] is None

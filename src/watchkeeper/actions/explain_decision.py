@@ -1,4 +1,4 @@
-"""Why a decision went as it did, from its entry in the ledger alone."""
+"""Why a decision went as it did, from its entry in the ledger alone; and where its run is now."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from uuid import UUID
 from watchkeeper.actions.keep_ledger import why_gone
 from watchkeeper.core.admission import Reason
 from watchkeeper.core.explain import Trail, trail
-from watchkeeper.core.ids import SYSTEM, TenantId
+from watchkeeper.core.ids import SYSTEM, DecisionId, TenantId
 from watchkeeper.core.ledger import Kind, Recorded
 from watchkeeper.core.policy import rules_for
 from watchkeeper.core.time import Instant, to_iso
 from watchkeeper.core.verdict_record import read_case, read_verdict
 from watchkeeper.errors import NotFound
 from watchkeeper.moves.admission import Decided, decided_from
-from watchkeeper.results import Verdict, check_json, verdict_of
-from watchkeeper.store import kill_switches, ledger
+from watchkeeper.results import ShownRun, Verdict, check_json, run_of, verdict_of
+from watchkeeper.store import kill_switches, ledger, runs
 from watchkeeper.store.database import Database
 from watchkeeper.store.json import loads
 from watchkeeper.store.transaction import ReadTx
@@ -30,6 +30,7 @@ class Explanation:
     verdict: Verdict
     trail: Trail
     agrees: bool  # what was recorded follows from what was recorded with it
+    run: ShownRun | None = None  # as it is now; None where nothing was allowed to run
 
     def to_json(self) -> dict[str, Any]:
         """As the HTTP API gives it."""
@@ -43,6 +44,7 @@ class Explanation:
             "smallest_change": self.trail.smallest_change,
             "no_change_because": self.trail.no_change_because,
             "agrees": self.agrees,
+            "run": None if self.run is None else self.run.to_json(),
         }
 
 
@@ -53,6 +55,7 @@ def explain_decision(db: Database, tenant_id: TenantId, decision_id: str) -> Exp
         data = loads(found.entry.data)
         policy = db.policies.recorded(tx, **data["policy"])
         held_since = _held_since(tx, data)
+        run = runs.get(tx, DecisionId(decision_id))
     decided = decided_from(found)
     rules = rules_for(policy, tenant_id, data["tenant"]["tier"])
     walked = trail(read_case(data, rules), held_since)
@@ -60,6 +63,7 @@ def explain_decision(db: Database, tenant_id: TenantId, decision_id: str) -> Exp
         verdict=verdict_of(decided._replace(switch_reason=_switch_reason(db, found, decided))),
         trail=walked,
         agrees=walked.verdict == read_verdict(data),
+        run=run_of(decided, run),
     )
 
 

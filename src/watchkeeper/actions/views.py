@@ -26,6 +26,7 @@ from watchkeeper.core.time import Instant
 from watchkeeper.core.toml_text import to_toml
 from watchkeeper.errors import NotFound
 from watchkeeper.moves.admission import Decided, decided_from
+from watchkeeper.results import run_of
 from watchkeeper.store import (
     accounts,
     api_keys,
@@ -157,9 +158,8 @@ def view_decision(db: Database, tenant_id: TenantId, decision_id: DecisionId) ->
 
 def run_status(view: DecisionView) -> RunStatus | None:
     """None where nothing was allowed to run."""
-    if view.decided.verdict.result is not Result.ALLOW:
-        return None
-    return RunStatus.REQUESTED if view.run is None else view.run.state
+    run = run_of(view.decided, view.run)
+    return None if run is None else run.state
 
 
 def list_ledger(

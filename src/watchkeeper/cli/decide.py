@@ -14,7 +14,6 @@ from watchkeeper.cli.why_not import MEANING, passes_from, smallest_change
 
 if TYPE_CHECKING:
     from watchkeeper.actions.explain_act import ActExplanation
-    from watchkeeper.actions.views import DecisionView
     from watchkeeper.results import Verdict
     from watchkeeper.store.database import Database
 
@@ -133,10 +132,9 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Say why a decision went as it did, or a plan or an action: each check, and which decided."""
-    from watchkeeper.actions import views
     from watchkeeper.actions.explain_decision import explain_decision, is_decision
     from watchkeeper.actions.locate_tenant import Thing, locate_tenant
-    from watchkeeper.core.ids import DecisionId, TenantId
+    from watchkeeper.core.ids import TenantId
 
     with opened(db) as database:
         if (act := _act(database, tenant, decision_id)) is not None:
@@ -148,34 +146,17 @@ def explain(
         decision_id = as_id(decision_id, "decision")
         owner = locate_tenant(database, Thing.DECISION, decision_id, tenant)
         found = explain_decision(database, owner, decision_id)
-        run = _run(views.view_decision(database, owner, DecisionId(decision_id)))
-    explained = {**found.to_json(), "run": run}
+    explained = found.to_json()
     if as_json:
         say_json(explained)
         return
-    verdict = explained["verdict"]
-    facts = {"decision": decision_id, "tenant": owner, **_facts(verdict)}
-    if run is not None:
-        facts |= {"run": run["state"], "run ended": run["ended_at"], "run error": run["error"]}
+    facts = {"decision": decision_id, "tenant": owner, **_facts(explained["verdict"])}
+    if (run := explained["run"]) is not None:
+        moments = {"run started": run["started_at"], "run ended": run["ended_at"]}
+        facts |= {"run": run["state"], **moments, "run error": run["error"]}
     say_facts(facts)
     say()
     _say_checks(explained)
-
-
-def _run(view: DecisionView) -> dict[str, str | None] | None:
-    """The state of the run of an ALLOW, and how it ended; None where nothing was allowed."""
-    from watchkeeper.actions.views import run_status
-    from watchkeeper.core.time import to_iso
-
-    state = run_status(view)
-    if state is None:
-        return None
-    ended_at = None if view.run is None else view.run.ended_at
-    return {
-        "state": state.value,
-        "ended_at": None if ended_at is None else to_iso(ended_at),
-        "error": None if view.run is None else view.run.error,
-    }
 
 
 def _act(database: Database, tenant: str | None, name: str) -> ActExplanation | None:

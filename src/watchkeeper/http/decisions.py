@@ -85,7 +85,7 @@ def get_decision(decision_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> R
 @routes.get("/v1/decisions/{decision_id}/explain", response_model=ExplainOut)
 @needs(Access.READ)
 def get_explanation(decision_id: str, ctx: Ctx, tenant_id: TenantQuery = None) -> Response:
-    """Explain a decision: each check and its values, the one that decided, and what would pass."""
+    """Explain a decision: each check, the one that decided, what would pass; and show its run."""
     name = identifier(decision_id, "decision")
     whose = ctx.tenant_of(Thing.DECISION, name, tenant_id)
     return answer(explain_decision(ctx.db, whose, name).to_json())

@@ -167,6 +167,7 @@ class ExplainOut(BaseModel):
     smallest_change: Any
     no_change_because: str | None
     agrees: bool = Field(description="The record decides to the recorded verdict again.")
+    run: RunOut | None = Field(description="Run that the ALLOW caused, as it is now.")
 
 
 class TenantOut(BaseModel):

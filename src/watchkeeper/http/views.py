@@ -7,13 +7,13 @@ from typing import Any
 
 import orjson
 
-from watchkeeper.actions.views import DecisionView, run_status
+from watchkeeper.actions.views import DecisionView
 from watchkeeper.core.ids import SYSTEM, TenantId
 from watchkeeper.core.ledger import Recorded
 from watchkeeper.core.run_state import RunState
 from watchkeeper.core.time import to_iso
 from watchkeeper.http.answers import iso
-from watchkeeper.results import verdict_of
+from watchkeeper.results import run_of, verdict_of
 from watchkeeper.store.accounts import Account
 from watchkeeper.store.api_keys import ApiKey
 from watchkeeper.store.kill_switches import KillSwitch
@@ -110,17 +110,8 @@ def decision(view: DecisionView, tenant_id: TenantId) -> dict[str, Any]:
 
 
 def _run(view: DecisionView) -> dict[str, Any] | None:
-    state = run_status(view)
-    if state is None:
-        return None
-    run = view.run
-    return {
-        "state": state,
-        "started_at": None if run is None else iso(run.started_at),
-        "ended_at": None if run is None else iso(run.ended_at),
-        "note": None if run is None else run.note,
-        "error": None if run is None else run.error,
-    }
+    run = run_of(view.decided, view.run)
+    return None if run is None else run.to_json()
 
 
 def shown_decision(
