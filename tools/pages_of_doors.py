@@ -22,7 +22,7 @@ Every command that prints something has `--json`. Tables have colours on a termi
 in a pipe; `NO_COLOR` is honoured. What is wrong is said on stderr, one line for each thing.
 `watchkeeper --install-completion` sets up completion for your shell.
 
-Exit codes: 0 done; 1 a check found something; 2 wrong usage or input; 3 cannot reach what it needs.
+Exit codes: 0 done; 1 a check found something; 2 wrong usage or input; 3 database or file not reachable.
 
 Commands that act on a database do so directly, with the rights of whoever can open it. Those that
 only read open SQLite read-only."""

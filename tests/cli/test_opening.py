@@ -47,7 +47,7 @@ def test_a_server_that_was_alive_goes_on_after_a_crash(place: Place, tmp_path: P
     environ = {"WATCHKEEPER_DATABASE_URL": place.url, "WATCHKEEPER_ADMIN_KEY": ADMIN_KEY}
     place.execute("insert into tenants (tenant_id, created_at) values ('acme', 1)")
     with started("serve", "--port", "0", folder=tmp_path, **environ) as serve:
-        address = serve.wait_for(r"serves (\S+)")[1]
+        address = serve.wait_for(r"server started at (\S+)")[1]
         assert ask(address, "/v1/tenants", ADMIN_KEY) == 200
         die_while_committing(place.name)
         assert ask(address, "/readyz") == 200
@@ -65,7 +65,7 @@ def test_a_process_that_starts_after_a_crash(place: Place, tmp_path: Path, comma
     die_while_committing(place.name)
     environ = {"WATCHKEEPER_DATABASE_URL": place.url, "WATCHKEEPER_PORT": "0"}
     with started(command, folder=tmp_path, **environ) as process:
-        process.wait_for("(watchkeeper serves|worker started)")
+        process.wait_for("(server started|worker started)")
         process.tell()
         assert process.end() == 0, process.errors
 

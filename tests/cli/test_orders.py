@@ -196,10 +196,13 @@ def test_a_policy_that_apply_refuses_is_found_by_check_and_told_by_plan(
     policy.write_text("[tiers.silver]\n")
     wk("policy", "apply", "policy.toml", "--reason", "drop", exits=WRONG)
     why = "the new policy drops the tier gold, which 1 tenant has"
-    assert f"apply would refuse it: {why}" in wk(*check, exits=FOUND).stderr
+    assert f"policy apply would refuse this policy: {why}" in wk(*check, exits=FOUND).stderr
     assert wk.json(*check, exits=FOUND)["refused_because"].startswith(why)
     wk("policy", "check", "policy.toml")
-    assert f"apply would refuse it: {why}" in wk("policy", "plan", "policy.toml").stderr
+    assert (
+        f"policy apply would refuse this policy: {why}"
+        in wk("policy", "plan", "policy.toml").stderr
+    )
     assert wk.json("policy", "plan", "policy.toml")["refused_because"].startswith(why)
 
 

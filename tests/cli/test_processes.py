@@ -106,7 +106,7 @@ def test_serve_is_not_ready_before_it_stops(place: Place, tmp_path: Path) -> Non
     seen: set[int] = set()
     for _ in range(STOPS_MAX):
         with started("serve", "--port", "0", folder=tmp_path, **environ) as serve:
-            address = serve.wait_for(r"serves (\S+)")[1]
+            address = serve.wait_for(r"server started at (\S+)")[1]
             assert ask(address, "/readyz") == 200
             assert ask(address, "/v1/signals", ADMIN_KEY, SIGNALS.encode()) == 404
             serve.tell()
@@ -122,7 +122,7 @@ def test_serve_is_not_ready_before_it_stops(place: Place, tmp_path: Path) -> Non
 def test_serve_says_when_this_sqlite_has_the_wal_reset_bug(tmp_path: Path) -> None:
     migrate(f"sqlite:///{tmp_path / 'watchkeeper.db'}")
     with started("serve", "--port", "0", folder=tmp_path) as serve:
-        serve.wait_for("serves")
+        serve.wait_for("server started")
         serve.tell()
         assert serve.end() == 0
         told = any("WAL-reset bug" in line for line in serve.errors)
@@ -136,7 +136,7 @@ def test_metrics_can_have_a_port_of_their_own(tmp_path: Path) -> None:
         port = str(free.getsockname()[1])
     environ = {"WATCHKEEPER_METRICS_PORT": port}
     with started("serve", "--port", "0", folder=tmp_path, **environ) as serve:
-        serve.wait_for("serves")
+        serve.wait_for("server started")
         assert ask(f"http://127.0.0.1:{port}", "/metrics") == 200
 
 
@@ -179,7 +179,7 @@ def test_traces_are_exported_where_opentelemetry_is_told_to(tmp_path: Path) -> N
             "WATCHKEEPER_ADMIN_KEY": ADMIN_KEY,
         }
         with started("serve", "--port", "0", folder=tmp_path, **environ) as serve:
-            address = serve.wait_for(r"serves (\S+)")[1]
+            address = serve.wait_for(r"server started at (\S+)")[1]
             assert ask(address, "/v1/tenants", ADMIN_KEY) == 200
             serve.tell()
             assert serve.end() == 0, serve.errors

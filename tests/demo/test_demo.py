@@ -143,7 +143,7 @@ def test_the_picture_is_drawn_on_a_terminal(db: Database) -> None:
     terminal = Console(file=screen, force_terminal=True, width=140, height=50)
     show(Tally(db), threading.Event(), terminal, address="http://127.0.0.1:8484", seconds_max=0.5)
     drawn = screen.getvalue()
-    asked = "plans and actions wait for a person's answer"
+    asked = "plans and actions wait for approval"
     for words in (
         "northwind",
         "held back",

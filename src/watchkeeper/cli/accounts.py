@@ -20,7 +20,7 @@ NEXT = ("connector_id", "next_pull_at", "depth", "tier", "pulled_at")
 HISTORY = ("entered_at", "tier", "was", "heat_score")
 PLANS = ("plan_id", "plan_type", "status", "objective", "created_at")
 
-app = typer.Typer(help="Look at accounts: their heat and their pulls.", no_args_is_help=True)
+app = typer.Typer(help="List accounts, and show their heat and pulls.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Your id of the account.")]
 
 
@@ -28,13 +28,14 @@ Name = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Your id of the acc
 def list_some(
     tenant: Tenant,
     tier: Annotated[
-        str | None, typer.Option("--tier", help="Only those that are HOT, WARM or COLD now.")
+        str | None,
+        typer.Option("--tier", help="Only accounts in this heat tier: HOT, WARM or COLD."),
     ] = None,
     limit: Limit = 100,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the accounts of a tenant by name, each with its heat as it is now."""
+    """List the accounts of a tenant by name, each with its current heat."""
     from watchkeeper.actions.show_heat import list_accounts
     from watchkeeper.actions.views import view_tenant
     from watchkeeper.core.ids import TenantId
@@ -55,7 +56,7 @@ def list_some(
 def show(
     account_id: Name, tenant: OwnerTenant = None, db: Db = None, as_json: AsJson = False
 ) -> None:
-    """Print one account: its heat now, its next pulls, the tiers it had, and its plans."""
+    """Print one account: its heat, its next pulls, its past heat tiers, and its plans."""
     from watchkeeper.actions.locate_tenant import Thing, locate_tenant
     from watchkeeper.actions.show_heat import show_account
     from watchkeeper.core.ids import AccountId

@@ -14,17 +14,20 @@ from watchkeeper.cli.endings import UNREACHABLE, fail
 
 def bench(
     what: Annotated[
-        list[str] | None, typer.Argument(metavar="[WHAT]…", help="Which measurements; else all.")
+        list[str] | None,
+        typer.Argument(metavar="[WHAT]…", help="Measurements to run. Default: all."),
     ] = None,
     rounds: Annotated[
-        int | None, typer.Option("--rounds", min=1, help="Rounds, each of them a ratio; else 5.")
+        int | None,
+        typer.Option("--rounds", min=1, help="Rounds; each gives one ratio. Default: 5."),
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", help="For each side of a cell; else 0.8.")
+        float | None,
+        typer.Option("--seconds", help="Seconds for each side of a cell. Default: 0.8."),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Short and rough.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Run a short, rough measurement.")] = False,
 ) -> None:
-    """Measure against the raw database and against peers. Needs a checkout of the source."""
+    """Run the benchmarks against the raw database and other tools. Needs a source checkout."""
     checkout = Path(__file__).parents[3]
     if not (checkout / "bench" / "__main__.py").is_file():
         fail(

@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 COLUMNS = ("connector_id", "units_consumed", "pull_count", "remaining")
 
-app = typer.Typer(help="Set pull budgets, and look at them.", no_args_is_help=True)
+app = typer.Typer(help="Set, show and remove pull budgets.", no_args_is_help=True)
 
 
 @app.command()
 def show(
     tenant: Tenant,
     date: Annotated[
-        str | None, typer.Option("--date", metavar="YYYY-MM-DD", help="A UTC day; else today.")
+        str | None, typer.Option("--date", metavar="YYYY-MM-DD", help="A UTC day. Default: today.")
     ] = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print what a tenant pulled on a day, in all and by connector, and what is left."""
+    """Print the units a tenant pulled on a day and has left, in total and by connector."""
     from watchkeeper.actions.set_pull_budget import show_pull_budget
     from watchkeeper.actions.views import view_tenant
     from watchkeeper.core.ids import TenantId
@@ -44,21 +44,19 @@ def show(
 @app.command("set")
 def set_one(
     tenant: Tenant,
-    units: Annotated[
-        int, typer.Option("--units", help="Units in all connectors together, in a UTC day.")
-    ],
+    units: Annotated[int, typer.Option("--units", help="Units per UTC day, over all connectors.")],
     caps: Annotated[
         list[str] | None,
         typer.Option(
             "--cap",
             metavar="CONNECTOR=UNITS",
-            help="A cap of one connector, or of each with a number alone. May be repeated.",
+            help="Cap of one connector; a number alone caps each. Repeat for more.",
         ),
     ] = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Set the budget of a tenant; what it pulled today counts. One that is there is replaced."""
+    """Set or replace the pull budget of a tenant. Units pulled today count."""
     from watchkeeper import inputs
     from watchkeeper.actions.set_pull_budget import set_pull_budget, show_pull_budget
     from watchkeeper.core.ids import TenantId
@@ -75,7 +73,7 @@ def set_one(
 
 @app.command()
 def remove(tenant: Tenant, db: Db = None, as_json: AsJson = False) -> None:
-    """Remove the budget of a tenant: nothing is pulled for it until it has one again."""
+    """Remove the pull budget of a tenant. Without a budget nothing is pulled."""
     from watchkeeper.actions.set_pull_budget import set_pull_budget
     from watchkeeper.core.ids import TenantId
 

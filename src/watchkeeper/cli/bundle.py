@@ -13,7 +13,7 @@ from watchkeeper.cli.place import as_id, opened
 
 FILE_BYTES_MAX = 16 * 1024 * 1024
 
-app = typer.Typer(help="Take a decision along, and decide it again.", no_args_is_help=True)
+app = typer.Typer(help="Export a decision, and replay it elsewhere.", no_args_is_help=True)
 
 
 @app.command()
@@ -22,7 +22,7 @@ def export(
     tenant: OwnerTenant = None,
     db: Db = None,
 ) -> None:
-    """Print all that a decision depended on, as one JSON document."""
+    """Export a decision and all its inputs as one JSON document."""
     from watchkeeper.actions.export_bundle import export_bundle
     from watchkeeper.actions.locate_tenant import Thing, locate_tenant
 
@@ -34,10 +34,10 @@ def export(
 
 @app.command()
 def replay(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A bundle; - for stdin.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A bundle file; - for stdin.")],
     as_json: AsJson = False,
 ) -> None:
-    """Decide a bundle again, without a database. The exit code is 1 when it is not the same."""
+    """Replay a bundle without a database. Exit code 1 if the verdict differs."""
     from watchkeeper.actions.export_bundle import replay_bundle
     from watchkeeper.cli.endings import FOUND
 

@@ -11,13 +11,13 @@ from watchkeeper.cli.output import progress, say, say_facts, say_json
 from watchkeeper.cli.place import opened, settings_of
 
 app = typer.Typer(
-    help="Read the clock of a database, and move a virtual one.", no_args_is_help=True
+    help="Show the clock of a database, or advance a virtual one.", no_args_is_help=True
 )
 
 
 @app.command()
 def show(db: Db = None, as_json: AsJson = False) -> None:
-    """Print what time it is on the database, and whether that is virtual."""
+    """Print the time of the database, and whether its clock is virtual."""
     from watchkeeper.actions.advance_clock import clock_now
     from watchkeeper.core.time import to_iso
 
@@ -31,15 +31,17 @@ def show(db: Db = None, as_json: AsJson = False) -> None:
 
 @app.command()
 def advance(
-    seconds: Annotated[float, typer.Argument(metavar="SECONDS", min=0, help="By how much.")],
+    seconds: Annotated[
+        float, typer.Argument(metavar="SECONDS", min=0, help="Seconds to advance the clock by.")
+    ],
     named: AppName = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Move a virtual clock on, stopping wherever something is due, until all of it is done.
+    """Advance a virtual clock through every due moment, until all due work is done.
 
-    What falls due is delivered here, runs by the app that is named or else by the built-in
-    handler; what other processes hold is waited for.
+    Due messages are delivered in this process, runs by --app or else by the built-in handler.
+    The command waits for messages that other processes hold.
     """
     from watchkeeper.cli.starting import app_for, built_in_decision, has_decision
     from watchkeeper.core.time import to_iso

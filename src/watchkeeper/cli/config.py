@@ -8,17 +8,17 @@ from watchkeeper.cli.options import AsJson, Db
 from watchkeeper.cli.output import say_json, say_table
 from watchkeeper.cli.place import settings_of
 
-app = typer.Typer(help="Look at the settings.", no_args_is_help=True)
+app = typer.Typer(help="Show the settings.", no_args_is_help=True)
 
 
 @app.callback()
 def config() -> None:
-    """Look at the settings: one file, environment variables, flags; the later ones win."""
+    """Show the settings: one file, environment variables, flags; the later ones win."""
 
 
 @app.command()
 def show(db: Db = None, as_json: AsJson = False) -> None:
-    """Print each setting, its value and whether it is a default or from file, env or flag."""
+    """Print each setting, its value and its source: default, file, env or flag."""
     shown = settings_of(db).sources()
     if as_json:
         say_json({one.name: {"value": one.value, "source": one.source} for one in shown})

@@ -34,7 +34,7 @@ ForTenant = Annotated[
     typer.Option(
         "--tenant",
         metavar="TENANT",
-        help="As this tenant has it: its own rate, its breaker.",
+        help="Rate and breaker of this tenant.",
         show_default=False,
     ),
 ]
@@ -44,7 +44,7 @@ ForTenant = Annotated[
 def list_some(
     tenant: ForTenant = None, limit: Limit = 100, db: Db = None, as_json: AsJson = False
 ) -> None:
-    """List the connectors that are registered or limited."""
+    """List the connectors that are registered or have limits."""
     from watchkeeper.actions.show_pulls import list_connectors
 
     with opened(db) as database:
@@ -64,7 +64,7 @@ def list_some(
 def show(
     connector_id: Name, tenant: ForTenant = None, db: Db = None, as_json: AsJson = False
 ) -> None:
-    """Print one connector: its limits, its slots in use, and how it does for a tenant."""
+    """Print one connector: its limits, its slots in use, and its breaker for a tenant."""
     from watchkeeper.actions.show_pulls import show_connector
 
     with opened(db) as database:
@@ -76,14 +76,14 @@ def show(
 def set_one(
     connector_id: Name,
     rate: Annotated[
-        float | None, typer.Option("--rate", help="Pulls in a second; 0 lifts the limit.")
+        float | None, typer.Option("--rate", help="Pulls per second; 0 removes the limit.")
     ] = None,
     burst: Annotated[
-        int | None, typer.Option("--burst", help="So many at once after a rest.")
+        int | None, typer.Option("--burst", help="Pulls at once after a pause.")
     ] = None,
     concurrency: Annotated[
         int | None,
-        typer.Option("--concurrency", help="Pulls under way at once; 0 lifts the limit."),
+        typer.Option("--concurrency", help="Concurrent pulls; 0 removes the limit."),
     ] = None,
     shallow_units: Annotated[
         int | None, typer.Option("--shallow-units", help="Units of a shallow pull.")
@@ -95,9 +95,9 @@ def set_one(
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Limit a connector for all tenants together, or the rate of one tenant beside that.
+    """Set the limits of a connector for all tenants, or its rate for one tenant.
 
-    What is not named stays as it is.
+    Options that are not given stay as they are.
     """
     from watchkeeper import inputs
     from watchkeeper.actions.show_pulls import show_connector

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from watchkeeper.results import Verdict
     from watchkeeper.store.database import Database
 
-TenantName = Annotated[str, typer.Argument(metavar="TENANT", help="Whose account it is.")]
-AccountName = Annotated[str, typer.Argument(metavar="ACCOUNT", help="The account it is about.")]
+TenantName = Annotated[str, typer.Argument(metavar="TENANT", help="The tenant of the account.")]
+AccountName = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Your id of the account.")]
 Correlation = Annotated[
     str | None,
-    typer.Option("--correlation-id", help="Kept with everything this leads to."),
+    typer.Option("--correlation-id", help="Stored with every entry and message that follows."),
 ]
 
 
@@ -29,27 +29,34 @@ def trigger(
     tenant: TenantName,
     account: AccountName,
     trigger_type: Annotated[
-        str, typer.Argument(metavar="TYPE", help="Such as SIGNAL_ARRIVED; the policy names them.")
+        str,
+        typer.Argument(
+            metavar="TYPE", help="A trigger type of the policy, such as SIGNAL_ARRIVED."
+        ),
     ],
     key: Annotated[
         str,
-        typer.Option("--key", help="The idempotency key: a repeat of it never runs again."),
+        typer.Option("--key", help="Idempotency key. A repeat causes no second run."),
     ],
     scheduled_at: Annotated[
         str | None,
-        typer.Option("--scheduled-at", metavar="TIME", help="When it was to happen, ISO 8601."),
+        typer.Option(
+            "--scheduled-at", metavar="TIME", help="Time the event was scheduled for, ISO 8601."
+        ),
     ] = None,
     saturation: Annotated[
         float | None,
-        typer.Option("--saturation", help="How much was done already; 1 and more is enough."),
+        typer.Option(
+            "--saturation", help="Action saturation score; from 1 on the verdict is SKIP."
+        ),
     ] = None,
     correlation_id: Correlation = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask for a decision run of an account and print the verdict.
+    """Fire a trigger of an account and print the verdict.
 
-    A verdict is an answer, not a failure: the exit code is 0 for ALLOW, DEFER and SKIP.
+    The exit code is 0 for every verdict: ALLOW, DEFER and SKIP.
     """
     from watchkeeper import inputs
     from watchkeeper.actions.admit import Admission
@@ -76,27 +83,26 @@ def trigger(
 def signal(
     tenant: TenantName,
     account: AccountName,
-    type: Annotated[
-        str, typer.Argument(metavar="TYPE", help="Type of the signal, a name of yours.")
-    ],
+    type: Annotated[str, typer.Argument(metavar="TYPE", help="Your name for this type of signal.")],
     signal_id: Annotated[
-        str | None, typer.Option("--id", help="Your id for it; one is made if you have none.")
+        str | None, typer.Option("--id", help="Your id of the signal. Default: generated.")
     ] = None,
     key: Annotated[
-        str | None, typer.Option("--key", help="The idempotency key, if the id is not it.")
+        str | None, typer.Option("--key", help="Idempotency key. Default: the id.")
     ] = None,
     occurred_at: Annotated[
         str | None,
-        typer.Option("--occurred-at", metavar="TIME", help="When it happened, ISO 8601."),
+        typer.Option("--occurred-at", metavar="TIME", help="Time of the event, ISO 8601."),
     ] = None,
     data: Annotated[
-        str | None, typer.Option("--data", metavar="JSON", help="A JSON object that goes with it.")
+        str | None,
+        typer.Option("--data", metavar="JSON", help="JSON object stored with the signal."),
     ] = None,
     correlation_id: Correlation = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Hand in a piece of news about an account and print the verdict on waking its agent."""
+    """Store a signal of an account and print the verdict on a run."""
     from watchkeeper import inputs
     from watchkeeper.actions.admit import Admission
     from watchkeeper.actions.ingest_signals import ingest_signals
@@ -124,14 +130,14 @@ def explain(
     decision_id: Annotated[
         str,
         typer.Argument(
-            metavar="ID", help="A decision, a plan or an intent; with --tenant a pull or turn."
+            metavar="ID", help="Id of a decision, plan or intent; with --tenant of a pull or turn."
         ),
     ],
     tenant: OwnerTenant = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say why a decision went as it did, or a plan or an action: each check, and which decided."""
+    """Explain a decision, plan or intent: each check, and the one that decided."""
     from watchkeeper.actions.explain_decision import explain_decision, is_decision
     from watchkeeper.actions.locate_tenant import Thing, locate_tenant
     from watchkeeper.core.ids import TenantId

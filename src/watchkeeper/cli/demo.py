@@ -21,14 +21,18 @@ if TYPE_CHECKING:
 
 def demo(
     seconds: Annotated[
-        float | None, typer.Option("--seconds", min=1, help="How long; else until Ctrl-C.")
+        float | None,
+        typer.Option("--seconds", min=1, help="Seconds to play. Default: until Ctrl-C."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="The same seed, the same traffic.")] = 7,
+    seed: Annotated[
+        int,
+        typer.Option("--seed", help="Seed of the traffic: the same seed gives the same traffic."),
+    ] = 7,
     as_json: AsJson = False,
 ) -> None:
-    """Watch four tenants under storms, then verify that every promise was kept.
+    """Play storms of signals for four tenants, then verify every guarantee.
 
-    Everything goes through the real admission, outbox and workers. Nothing is left behind.
+    The traffic goes through the real admission, outbox and workers. Nothing is kept.
     """
     from watchkeeper.app import App
     from watchkeeper.demo.scene import Scene

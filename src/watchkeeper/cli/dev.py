@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from watchkeeper.stopping import Stop
 
 AUTHOR = "dev"
-HINT = "Ctrl-C ends it. In another shell: watchkeeper ledger tail --follow"
+HINT = "Ctrl-C stops it. In another shell: watchkeeper ledger tail --follow"
 KEYS_KEPT = 20
 """Admin keys of earlier starts that stay good: a script may still hold one."""
 
@@ -40,17 +40,17 @@ def dev(
     port: Port = None,
     virtual_clock: Annotated[
         bool,
-        typer.Option("--virtual-clock", help="Time stands still and moves when it is told to."),
+        typer.Option("--virtual-clock", help="Use a clock that moves only by `clock advance`."),
     ] = False,
     demo: Annotated[
         bool,
-        typer.Option("--demo/--no-demo", help="Play all stages for four tenants, and show it."),
+        typer.Option("--demo/--no-demo", help="Play a demo of all stages for four tenants."),
     ] = False,
     app: AppName = None,
 ) -> None:
-    """Migrate, serve and work in one process, on loopback. Prints the address and an admin key.
+    """Run server and workers in one process, on loopback. Prints the address and an admin key.
 
-    Without --app a built-in decision handler answers, so that everything can be tried.
+    The database is migrated first. Without --app a built-in decision handler is called.
     """
     settings = settings_for(db=db, host=host, port=port)
     check_loopback(settings.host)

@@ -27,7 +27,7 @@ COLUMNS = (
     "explanation",
 )
 
-app = typer.Typer(help="Answer what plans ask for, and report outcomes.", no_args_is_help=True)
+app = typer.Typer(help="Approve or reject intents, and report outcomes.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(metavar="INTENT", help="The intent_id.")]
 
 
@@ -35,16 +35,16 @@ Name = Annotated[str, typer.Argument(metavar="INTENT", help="The intent_id.")]
 def list_some(
     tenant: AnyTenant = None,
     status: Annotated[
-        str | None, typer.Option("--status", help="Only PENDING_APPROVAL, EXECUTING and so on.")
+        str | None, typer.Option("--status", help="Only this status, such as PENDING_APPROVAL.")
     ] = None,
-    plan: Annotated[str | None, typer.Option("--plan", help="Only of this plan.")] = None,
-    account: Annotated[str | None, typer.Option("--account", help="Only of this account.")] = None,
-    action: Annotated[str | None, typer.Option("--action", help="Only of this action.")] = None,
+    plan: Annotated[str | None, typer.Option("--plan", help="Only this plan.")] = None,
+    account: Annotated[str | None, typer.Option("--account", help="Only this account.")] = None,
+    action: Annotated[str | None, typer.Option("--action", help="Only this action type.")] = None,
     limit: Limit = 50,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """List intents, the newest first. Those that are PENDING_APPROVAL wait for a person."""
+    """List intents, newest first. PENDING_APPROVAL waits for a person."""
     from watchkeeper.act_results import intent_of
     from watchkeeper.actions import views
     from watchkeeper.actions.show_plan import list_intents
@@ -79,7 +79,7 @@ def list_some(
 def show(
     intent_id: Name, tenant: OwnerTenant = None, db: Db = None, as_json: AsJson = False
 ) -> None:
-    """Print one intent: what it asks for, who said yes, how it went."""
+    """Print one intent: its action, who approved it, and its outcome."""
     from watchkeeper.act_results import intent_of
     from watchkeeper.actions.locate_tenant import Thing, locate_tenant
     from watchkeeper.actions.show_plan import show_intent
@@ -102,7 +102,7 @@ def approve(
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say yes to one attempt: it is carried out."""
+    """Approve an intent: its action is carried out."""
     with working_on(db) as working:
         done = working.intents.approve(intent_id, reason, by=by, tenant_id=tenant)
     _say_done(done, as_json=as_json)
@@ -117,7 +117,7 @@ def reject(
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say no: the step has failed, and its plan waits for a person."""
+    """Reject an intent: its step fails, and its plan pauses until a person resumes it."""
     with working_on(db) as working:
         done = working.intents.reject(intent_id, reason, by=by, tenant_id=tenant)
     _say_done(done, as_json=as_json)
@@ -127,14 +127,15 @@ def reject(
 def outcome(
     intent_id: Name,
     succeeded: Annotated[
-        bool, typer.Option("--succeeded/--failed", help="How it went.", show_default=False)
+        bool,
+        typer.Option("--succeeded/--failed", help="Outcome of the action.", show_default=False),
     ],
     detail: Annotated[str | None, typer.Option("--detail", help="Details of the outcome.")] = None,
     tenant: OwnerTenant = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Report how an attempt ended. One that comes late is recorded and changes nothing."""
+    """Report the outcome of an intent. A late outcome is recorded and changes nothing."""
     from watchkeeper.actions.locate_tenant import Thing, locate_tenant
 
     with working_on(db) as working:

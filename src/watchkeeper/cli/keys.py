@@ -10,22 +10,26 @@ from watchkeeper.cli.options import AnyTenant, AsJson, Db, Limit
 from watchkeeper.cli.output import say, say_json, say_table
 from watchkeeper.cli.place import AUTHOR, opened
 
-app = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
+app = typer.Typer(help="Create, list and revoke API keys.", no_args_is_help=True)
 
 
 @app.command()
 def create(
     role: Annotated[
-        str, typer.Option("--role", help="ingest, viewer, operator or admin.", show_default=False)
+        str,
+        typer.Option("--role", help="Role: ingest, viewer, operator or admin.", show_default=False),
     ],
     tenant: AnyTenant = None,
     expires_at: Annotated[
-        str | None, typer.Option("--expires-at", metavar="TIME", help="ISO 8601; else never.")
+        str | None,
+        typer.Option(
+            "--expires-at", metavar="TIME", help="Time of expiry, ISO 8601. Default: never."
+        ),
     ] = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a key and print it. This is the only time it is shown."""
+    """Create an API key and print it. It is not shown again."""
     from watchkeeper import inputs
     from watchkeeper.actions.create_api_key import create_api_key
     from watchkeeper.core.ids import TenantId
@@ -47,7 +51,7 @@ def create(
 def list_keys(
     tenant: AnyTenant = None, limit: Limit = 100, db: Db = None, as_json: AsJson = False
 ) -> None:
-    """List keys. Their secrets are not kept, so they cannot be shown."""
+    """List API keys, without their secrets."""
     from watchkeeper.actions import views
     from watchkeeper.core.ids import SYSTEM, TenantId
     from watchkeeper.core.time import Instant, to_iso
@@ -78,11 +82,13 @@ def list_keys(
 
 @app.command()
 def revoke(
-    key_id: Annotated[str, typer.Argument(metavar="KEY_ID", help="Its id, not the key itself.")],
+    key_id: Annotated[
+        str, typer.Argument(metavar="KEY_ID", help="Id of the API key, not the key itself.")
+    ],
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take a key back: no request that begins later is accepted with it."""
+    """Revoke an API key. Every later request with it is refused."""
     from watchkeeper.actions.revoke_api_key import revoke_api_key
 
     with opened(db) as database:

@@ -12,17 +12,19 @@ from watchkeeper.cli.place import AUTHOR, opened
 
 TENANTS_MAX = 1000
 
-app = typer.Typer(help="Throw, release and list kill switches.", no_args_is_help=True)
+app = typer.Typer(help="Turn kill switches on and off, and list them.", no_args_is_help=True)
 Scope = Annotated[
     str,
     typer.Argument(
-        metavar="SCOPE", help="all, tenant, trigger, tier, connector or action: what is stopped."
+        metavar="SCOPE", help="Scope to stop: all, tenant, trigger, tier, connector or action."
     ),
 ]
 Target = Annotated[
     str | None,
     typer.Argument(
-        metavar="[ID]", help="Which of them: a tenant or a trigger type, say.", show_default=False
+        metavar="[ID]",
+        help="Id in the scope, such as a tenant or trigger type.",
+        show_default=False,
     ),
 ]
 
@@ -36,7 +38,7 @@ def on(
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Throw a switch: every later verdict and handler call obeys it."""
+    """Turn a kill switch on. Every later verdict and handler call obeys it."""
     _set(scope, target, tenant, db, as_json, on=True, reason=reason)
 
 
@@ -49,13 +51,13 @@ def off(
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Release a switch."""
+    """Turn a kill switch off."""
     _set(scope, target, tenant, db, as_json, on=False, reason=reason)
 
 
 @app.command("list")
 def list_switches(tenant: AnyTenant = None, db: Db = None, as_json: AsJson = False) -> None:
-    """List the switches that are on: those for all, and those of the tenants."""
+    """List the kill switches that are on, for all tenants and for single ones."""
     from watchkeeper.actions import views
     from watchkeeper.core.ids import SYSTEM, TenantId
     from watchkeeper.core.time import to_iso

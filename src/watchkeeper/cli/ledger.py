@@ -26,9 +26,7 @@ SUBJECT_WIDTH = 20
 """A longer subject, such as the id of a plan, moves what follows it to the right."""
 TENANTS_MAX = 1000
 
-app = typer.Typer(
-    help="Read, prove and keep the log of all that was decided and done.", no_args_is_help=True
-)
+app = typer.Typer(help="Read, verify, export and prune the ledger.", no_args_is_help=True)
 app.command("verify")(ledger_keep.verify)
 app.command("checkpoint")(ledger_keep.checkpoint)
 app.command("export")(ledger_keep.export)
@@ -42,13 +40,13 @@ def tail(
         str | None, typer.Option("--kind", help="Only entries of this kind, such as verdict.")
     ] = None,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Go on printing what is added.")
+        bool, typer.Option("--follow", "-f", help="Keep printing new entries.")
     ] = False,
     limit: Limit = 20,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the newest entries, oldest of them first; with --json one object a line."""
+    """Print the newest entries in order of time; with --json one object per line."""
     printer = None if as_json else console()
     _check_kind(kind)
     with opened(db) as database:

@@ -40,25 +40,31 @@ def verify(
         typer.Option(
             "--checkpoint",
             metavar="FILE",
-            help="Compare with this one; else with the newest that was made.",
+            help="Checkpoint to compare with. Default: the newest.",
             show_default=False,
         ),
     ] = None,
     since_checkpoint: Annotated[
-        bool, typer.Option("--since-checkpoint", help="Begin there; trust what lies before.")
+        bool,
+        typer.Option(
+            "--since-checkpoint", help="Start at the checkpoint and trust earlier entries."
+        ),
     ] = False,
     newest: Annotated[
         int | None,
         typer.Option(
-            "--newest", min=1, help="Only so many of the last entries.", show_default=False
+            "--newest",
+            min=1,
+            help="Verify only this many of the newest entries.",
+            show_default=False,
         ),
     ] = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compute the hash chain again; exit code 1 and the first broken entry if it does not hold.
+    """Verify the hash chain of the ledger. Exit code 1 and the first broken entry if it fails.
 
-    It only reads, and may run beside servers and workers.
+    The command only reads; it can run beside servers and workers.
     """
     from watchkeeper.actions.verify import every_tenant
     from watchkeeper.actions.verify_ledger import verify_ledger
@@ -108,13 +114,13 @@ def checkpoint(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="FILE", help="Write it there; else it is printed.", show_default=False
+            "--out", metavar="FILE", help="File to write. Default: stdout.", show_default=False
         ),
     ] = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say where a tenant's chain stands, as JSON: keep it outside, and verify against it later."""
+    """Write a checkpoint of a tenant's hash chain as JSON, to verify against it later."""
     import json
 
     from watchkeeper.actions.keep_ledger import make_checkpoint
@@ -140,16 +146,16 @@ def export(
         typer.Option(
             "--before",
             metavar="TIME",
-            help="Stop at the first entry that is not older, such as 2030-01-01T00:00:00Z.",
+            help="Stop at the first entry of this time or later, such as 2030-01-01T00:00:00Z.",
             show_default=False,
         ),
     ] = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a tenant's sealed entries with their hashes, as JSON Lines; the last is a checkpoint.
+    """Write a tenant's sealed entries and hashes as JSON Lines. The last line is a checkpoint.
 
-    Exit code 1 when an entry is not what was sealed: then there is no file.
+    Exit code 1, and no file, when an entry does not match its hash.
     """
     from watchkeeper.actions.keep_ledger import export_ledger
     from watchkeeper.actions.verify_ledger import checkpoint_data
@@ -174,10 +180,10 @@ def export(
 def prune(
     tenant: Tenant, checkpoint: CheckpointFile, db: Db = None, as_json: AsJson = False
 ) -> None:
-    """Remove entries that an export before the checkpoint holds and the policy no longer asks for.
+    """Remove entries that are exported up to the checkpoint and past the policy's retention.
 
-    [retention] ledger_days says for how long they are kept. The chain goes on from where they
-    ended, and still verifies.
+    [retention] ledger_days is the retention. The hash chain continues after the removed
+    entries and still verifies.
     """
     from watchkeeper.actions.keep_ledger import prune_ledger
     from watchkeeper.core.ids import TenantId

@@ -46,17 +46,17 @@ from watchkeeper.cli.endings import Commands
 app = typer.Typer(
     name="watchkeeper",
     cls=Commands,
-    help="The control plane for always-on agents: decides when they may think, and can prove why.",
+    help="Control plane for always-on agents: decides when an agent may run, and explains why.",
     epilog="Exit codes: 0 done, 1 a check found something, 2 wrong usage or input,"
-    " 3 cannot reach what it needs.",
+    " 3 database or file not reachable.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-START = "Start it"
-ASK = "Ask and explain"
-ORDERS = "Standing orders"
+START = "Start"
+ASK = "Send, show and explain"
+ORDERS = "Configure"
 OPERATE = "Operate"
 
 app.command("dev", rich_help_panel=START)(dev.dev)

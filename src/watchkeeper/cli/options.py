@@ -11,28 +11,33 @@ Db = Annotated[
     typer.Option(
         "--db",
         metavar="URL",
-        help="The database: sqlite:///FILE or postgresql://…; else WATCHKEEPER_DATABASE_URL.",
+        help="Database: sqlite:///FILE or postgresql://… Default: WATCHKEEPER_DATABASE_URL.",
         show_default=False,
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="JSON instead of words and tables.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text and tables.")]
 Tenant = Annotated[
-    str, typer.Option("--tenant", metavar="TENANT", help="Whose it is.", show_default=False)
+    str, typer.Option("--tenant", metavar="TENANT", help="The tenant.", show_default=False)
 ]
 AnyTenant = Annotated[
     str | None,
     typer.Option(
-        "--tenant", metavar="TENANT", help="Whose it is; else all tenants.", show_default=False
+        "--tenant", metavar="TENANT", help="The tenant. Default: all tenants.", show_default=False
     ),
 ]
 OwnerTenant = Annotated[
     str | None,
     typer.Option(
-        "--tenant", metavar="TENANT", help="Whose it is; else it is looked up.", show_default=False
+        "--tenant",
+        metavar="TENANT",
+        help="The tenant. Default: looked up by the id.",
+        show_default=False,
     ),
 ]
-Reason = Annotated[str, typer.Option("--reason", help="Why, for the ledger.", show_default=False)]
-Limit = Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many at most.")]
+Reason = Annotated[
+    str, typer.Option("--reason", help="Reason, for the ledger.", show_default=False)
+]
+Limit = Annotated[int, typer.Option("--limit", min=1, max=1000, help="Maximum number of rows.")]
 AppName = Annotated[
     str | None,
     typer.Option(
@@ -56,7 +61,7 @@ MetricsPort = Annotated[
         "--metrics-port",
         min=0,
         max=65_535,
-        help="The port to serve /metrics on; 0 takes any.",
+        help="Port for /metrics; 0 takes any free port.",
         show_default="the first free one of 9484 to 9499",
     ),
 ]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 TENANTS_MAX = 1000
 
-app = typer.Typer(help="Look at messages, send them again, or give them up.", no_args_is_help=True)
+app = typer.Typer(help="List, show, redrive and discard messages.", no_args_is_help=True)
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a message.")]
 Topic = Annotated[str | None, typer.Option("--topic", help="Only messages of this topic.")]
 
@@ -27,14 +27,16 @@ def list_messages(
     tenant: AnyTenant = None,
     status: Annotated[
         str | None,
-        typer.Option("--status", help="Only pending, processing, delivered or dead ones."),
+        typer.Option("--status", help="Only this status: pending, processing, delivered or dead."),
     ] = None,
     topic: Topic = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=200, help="How many at most.")] = 50,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, max=200, help="Maximum number of rows.")
+    ] = 50,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """List messages, the newest first."""
+    """List messages, newest first."""
     from watchkeeper.actions import views
     from watchkeeper.core.ids import TenantId
 
@@ -71,17 +73,18 @@ def show(
 @app.command()
 def redrive(
     message_id: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="One message; else all dead that match.")
+        str | None,
+        typer.Argument(metavar="[ID]", help="A message. Default: all dead ones that match."),
     ] = None,
     tenant: OwnerTenant = None,
     topic: Topic = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Also one that was delivered: it happens twice.")
+        bool, typer.Option("--force", help="Also a delivered message: its effect happens twice.")
     ] = False,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Send a dead message again with all its attempts, or all dead ones of a tenant."""
+    """Redrive a dead message with all its attempts, or all dead messages of a tenant."""
     from watchkeeper.actions.keep_desk import redrive_message, redrive_messages
     from watchkeeper.cli.starting import app_for
     from watchkeeper.core.ids import TenantId
@@ -112,7 +115,7 @@ def redrive(
 def discard(
     message_id: Id, tenant: OwnerTenant = None, db: Db = None, as_json: AsJson = False
 ) -> None:
-    """Give up a dead or pending message for good; whoever waits for it is told."""
+    """Discard a dead or pending message for good. Its run, pull or intent ends."""
     from watchkeeper.actions.keep_desk import discard_message
     from watchkeeper.cli.starting import app_for
 

@@ -33,48 +33,56 @@ app = typer.Typer(
 Name = Annotated[str, typer.Argument(metavar="PLAN", help="The plan_id.")]
 By = Annotated[str, typer.Option("--by", help="Name of the person, for the ledger.")]
 Why = Annotated[
-    str | None, typer.Option("--reason", help="Why, for the ledger.", show_default=False)
+    str | None, typer.Option("--reason", help="Reason, for the ledger.", show_default=False)
 ]
 Account = Annotated[
-    str | None, typer.Option("--account", help="The account it is about.", show_default=False)
+    str | None, typer.Option("--account", help="Your id of the account.", show_default=False)
 ]
 Kind = Annotated[
-    str | None, typer.Option("--type", help="The plan type, of policy.", show_default=False)
+    str | None, typer.Option("--type", help="A plan type of the policy.", show_default=False)
 ]
 Steps = Annotated[
     list[str] | None,
-    typer.Option("--step", metavar="ACTION", help="A step's action; once for each, in order."),
+    typer.Option(
+        "--step", metavar="ACTION", help="Action type of a step. Repeat in order of the steps."
+    ),
 ]
 Goal = Annotated[
     str | None, typer.Option("--objective", help="Objective of the plan.", show_default=False)
 ]
 Expiry = Annotated[
     str | None,
-    typer.Option("--expires-at", help="Such as 2030-01-31T00:00:00Z.", show_default=False),
+    typer.Option(
+        "--expires-at", help="Time of expiry, such as 2030-01-31T00:00:00Z.", show_default=False
+    ),
 ]
 Facts = Annotated[
     list[str] | None,
-    typer.Option("--fact", metavar="NAME=VALUE", help="JSON, or else text; once for each."),
+    typer.Option(
+        "--fact", metavar="NAME=VALUE", help="A fact; the value is JSON or text. Repeat for more."
+    ),
 ]
 Document = Annotated[
     Path | None,
-    typer.Option("--file", help="A JSON file instead, as POST /v1/plans takes it.", dir_okay=False),
+    typer.Option(
+        "--file", help="Read the plan from a JSON file, as for POST /v1/plans.", dir_okay=False
+    ),
 ]
 
 
 @app.command("list")
 def list_some(
     tenant: AnyTenant = None,
-    account: Annotated[str | None, typer.Option("--account", help="Only of this account.")] = None,
-    kind: Annotated[str | None, typer.Option("--type", help="Only of this plan type.")] = None,
+    account: Annotated[str | None, typer.Option("--account", help="Only this account.")] = None,
+    kind: Annotated[str | None, typer.Option("--type", help="Only this plan type.")] = None,
     status: Annotated[
-        str | None, typer.Option("--status", help="Only DRAFT, ACTIVE, PAUSED and so on.")
+        str | None, typer.Option("--status", help="Only this status, such as DRAFT.")
     ] = None,
     limit: Limit = 50,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """List plans, the newest first."""
+    """List plans, newest first."""
     from watchkeeper.act_results import plan_of
     from watchkeeper.actions import views
     from watchkeeper.actions.show_plan import list_plans
@@ -125,7 +133,7 @@ def create(
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a draft. Nothing is done before somebody approves it."""
+    """Create a draft plan. Nothing is done before a person approves it."""
     body = plan_body(file, account, kind, step, objective, expires_at, fact)
     with working_on(db) as working:
         made = working.plans.create(tenant, **body, by=by)
@@ -147,7 +155,7 @@ def edit(
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a draft anew, whole: what is not said follows from its type again."""
+    """Replace a draft plan as a whole. Missing values follow from its plan type."""
     body = plan_body(file, account, kind, step, objective, expires_at, fact)
     body.pop("correlation_id", None)
     with working_on(db) as working:
@@ -175,12 +183,10 @@ def _deed_command(name: str, words: str) -> None:
     app.command(name)(deed)
 
 
-_deed_command(
-    "approve", "Say yes to a draft. It is activated in the next cycle, if its gate allows it."
-)
-_deed_command("pause", "Start nothing more of a plan until somebody resumes it.")
-_deed_command("resume", "Let a paused plan go on, with a fresh allowance of attempts.")
-_deed_command("abort", "End a plan for good. What nobody has begun with is cancelled.")
+_deed_command("approve", "Approve a draft plan. The next cycle activates it if its gate passes.")
+_deed_command("pause", "Pause a plan: no step is started until it is resumed.")
+_deed_command("resume", "Resume a paused plan with all its attempts.")
+_deed_command("abort", "Abort a plan for good. Steps that have not started are cancelled.")
 
 
 @app.command()
@@ -188,14 +194,14 @@ def skip(
     plan_id: Name,
     step_id: Annotated[str, typer.Argument(metavar="STEP", help="The step_id.")],
     reason: Annotated[
-        str, typer.Option("--reason", help="Why, for the ledger.", show_default=False)
+        str, typer.Option("--reason", help="Reason, for the ledger.", show_default=False)
     ],
     by: By = AUTHOR,
     tenant: OwnerTenant = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Leave a step out, for a reason."""
+    """Skip a step of a plan, for a reason."""
     with working_on(db) as working:
         done = working.plans.skip(plan_id, step_id, reason, by=by, tenant_id=tenant)
     say_done(done, as_json=as_json)
@@ -211,7 +217,7 @@ def tell(
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell a plan facts. They may open its gate; with an app, meet its objective at once."""
+    """Add facts to a plan. They may open its gate; with --app, meet its objective at once."""
     from watchkeeper.errors import Invalid
 
     if not fact:
@@ -224,17 +230,17 @@ def tell(
 @app.command()
 def propose(
     tenant: Tenant,
-    account: Annotated[str, typer.Option("--account", help="The account it is about.")],
-    kind: Annotated[str, typer.Option("--type", help="The plan type, of policy.")],
+    account: Annotated[str, typer.Option("--account", help="Your id of the account.")],
+    kind: Annotated[str, typer.Option("--type", help="A plan type of the policy.")],
     named: AppName = None,
     context: Annotated[
-        str | None, typer.Option("--context", help="A JSON object, handed to the proposer.")
+        str | None, typer.Option("--context", help="JSON object for the proposer.")
     ] = None,
     by: By = AUTHOR,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask the proposer of an app for a plan. What it suggests becomes a draft."""
+    """Create a draft plan from the proposer of an app."""
     told = {} if context is None else json_object(context, "--context")
     with working_on(db, named) as working:
         made = working.plans.propose(tenant, account, kind, context=told, by=by)
@@ -249,7 +255,7 @@ def ledger(
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print all that happened to a plan, oldest first."""
+    """Print the ledger entries of a plan, oldest first."""
     from watchkeeper.act_results import plan_entry_json
     from watchkeeper.actions.show_plan import plan_ledger
 
@@ -265,7 +271,7 @@ def ledger(
 
 @app.command()
 def why(plan_id: Name, tenant: OwnerTenant = None, db: Db = None, as_json: AsJson = False) -> None:
-    """Show the current status of a plan, why it has it, and what you can do about it."""
+    """Show the status of a plan, its reason, and what you can do."""
     from watchkeeper.actions.show_plan import why_plan
     from watchkeeper.cli.why import say_why, why_data
 
@@ -282,7 +288,7 @@ def why(plan_id: Name, tenant: OwnerTenant = None, db: Db = None, as_json: AsJso
 def cycle(
     tenant: AnyTenant = None, named: AppName = None, db: Db = None, as_json: AsJson = False
 ) -> None:
-    """Run one cycle now, of a tenant or of all: activate and advance what is due."""
+    """Run one cycle now, of one tenant or all: activate and advance due plans."""
     with working_on(db, named) as working:
         counts = working.plans.run_cycle(tenant)
     if as_json:

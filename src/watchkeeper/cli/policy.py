@@ -28,10 +28,11 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="A TOML document; - f
 @app.command()
 def show(
     version: Annotated[
-        int | None, typer.Option("--version", min=0, help="An earlier one; 0 is the shipped one.")
+        int | None,
+        typer.Option("--version", min=0, help="Version to print; 0 is the shipped policy."),
     ] = None,
     tenant: Annotated[
-        str | None, typer.Option("--tenant", help="As it holds for one tenant, merged.")
+        str | None, typer.Option("--tenant", help="Print the policy as merged for this tenant.")
     ] = None,
     db: Db = None,
     as_json: AsJson = False,
@@ -63,7 +64,7 @@ def check(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read a document and say what is wrong with it, line by line. Changes nothing.
+    """Check a policy document and print each mistake with its line. Changes nothing.
 
     With a database, the exit code is also 1 where `policy apply` would refuse the document.
     """
@@ -90,14 +91,14 @@ def check(
         say_warnings(warnings)
         say(f"{file} is a valid policy, hash {policy.hash[:12]}.")
         if refused is not None:
-            typer.echo(f"{file}: apply would refuse it: {refused}", err=True)
+            typer.echo(f"{file}: policy apply would refuse this policy: {refused}", err=True)
     if refused is not None:
         raise typer.Exit(FOUND)
 
 
 @app.command()
 def apply(file: File, reason: Reason, db: Db = None, as_json: AsJson = False) -> None:
-    """Put a document in force for every later decision."""
+    """Apply a policy to every later decision."""
     from pydantic import TypeAdapter
 
     from watchkeeper import inputs

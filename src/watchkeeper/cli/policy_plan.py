@@ -19,18 +19,25 @@ SHOWN = 20
 
 
 New = Annotated[Path, typer.Argument(metavar="NEW", help="A TOML document; - for stdin.")]
-Since = Annotated[str, typer.Option("--since", help="How far back: 90s, 45m, 12h, 30d, 4w.")]
+Since = Annotated[
+    str, typer.Option("--since", help="How far back to replay: 90s, 45m, 12h, 30d, 4w.")
+]
 Only = Annotated[
     str | None,
-    typer.Option("--tenant", metavar="TENANT", help="One tenant; else all.", show_default=False),
+    typer.Option(
+        "--tenant",
+        metavar="TENANT",
+        help="Only this tenant. Default: all tenants.",
+        show_default=False,
+    ),
 ]
 MaxFlips = Annotated[
     int | None,
-    typer.Option("--max-flips", min=0, help="Exit with 1 above this.", show_default=False),
+    typer.Option("--max-flips", min=0, help="Exit code 1 above this.", show_default=False),
 ]
 MaxExtraRuns = Annotated[
     int | None,
-    typer.Option("--max-extra-runs", min=0, help="Exit with 1 above this.", show_default=False),
+    typer.Option("--max-extra-runs", min=0, help="Exit code 1 above this.", show_default=False),
 ]
 Processes = Annotated[
     int | None,
@@ -38,7 +45,7 @@ Processes = Annotated[
         "--processes",
         min=1,
         max=64,
-        help="Tenants side by side; else as many as pay.",
+        help="Processes that replay tenants in parallel. Default: by their number.",
         show_default=False,
     ),
 ]
@@ -54,10 +61,10 @@ def plan(
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say which verdicts would have been others under a new document. Changes nothing.
+    """Replay recorded events under a new policy and show the verdicts that differ.
 
-    Recorded events are replayed with all state evolving. The exit code is 1 when a bound is
-    exceeded, so that a change of policy can be checked like code.
+    Nothing is changed. State evolves during the replay as it would have. The exit code is 1
+    above --max-flips or --max-extra-runs, so that CI can check a change of policy.
     """
     from watchkeeper.actions.apply_policy import read_policy
     from watchkeeper.actions.plan_policy import plan_policy
@@ -83,7 +90,7 @@ def plan(
     else:
         _say(found)
         if refused is not None:
-            typer.echo(f"watchkeeper: apply would refuse it: {refused}", err=True)
+            typer.echo(f"watchkeeper: policy apply would refuse this policy: {refused}", err=True)
         for line in exceeded:
             typer.echo(f"watchkeeper: {line}", err=True)
     if exceeded:
@@ -121,7 +128,7 @@ def _say(found: Plan) -> None:
         }
     )
     if not told["flips"] and not told["retimed"]:
-        say("No verdict would have been another.")
+        say("No verdict would change.")
         return
     say()
     say_table(("was", "would be", "count"), [tuple(one.values()) for one in told["by_change"]])
@@ -155,4 +162,4 @@ def _waited(delay: dict[str, Any]) -> str | None:
 
 
 def _seconds(value: float | None) -> str:
-    return "no run was told of them" if value is None else f"{value:g} s on average until a run"
+    return "no run included them" if value is None else f"{value:g} s on average until a run"

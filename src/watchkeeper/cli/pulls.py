@@ -23,25 +23,27 @@ COLUMNS = (
     "scheduled_at",
 )
 
-app = typer.Typer(help="Ask for pulls, and look at them.", no_args_is_help=True)
+app = typer.Typer(help="Request, list and show pulls.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(metavar="PULL", help="The pull_job_id.")]
 
 
 @app.command("list")
 def list_some(
     tenant: AnyTenant = None,
-    account: Annotated[str | None, typer.Option("--account", help="Only of this account.")] = None,
+    account: Annotated[str | None, typer.Option("--account", help="Only this account.")] = None,
     connector: Annotated[
-        str | None, typer.Option("--connector", help="Only with this connector.")
+        str | None, typer.Option("--connector", help="Only this connector.")
     ] = None,
     state: Annotated[
-        str | None, typer.Option("--state", help="Only REQUESTED, RUNNING, SUCCEEDED and so on.")
+        str | None, typer.Option("--state", help="Only this state, such as RUNNING.")
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=200, help="How many at most.")] = 50,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, max=200, help="Maximum number of rows.")
+    ] = 50,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """List pulls that were scheduled, the newest first."""
+    """List scheduled pulls, newest first."""
     from watchkeeper.actions import views
     from watchkeeper.actions.show_pulls import list_pulls
     from watchkeeper.core.ids import TenantId
@@ -69,7 +71,7 @@ def list_some(
 def show(
     pull_job_id: Name, tenant: OwnerTenant = None, db: Db = None, as_json: AsJson = False
 ) -> None:
-    """Print one pull: what it was for, how it went, how many signals it brought."""
+    """Print one pull: its origin, its state, and the number of signals it returned."""
     from watchkeeper.actions.locate_tenant import Thing, locate_tenant
     from watchkeeper.actions.show_pulls import show_pull
     from watchkeeper.perceive_results import pull_json
@@ -86,22 +88,26 @@ def show(
 @app.command()
 def request(
     tenant: Tenant,
-    account: Annotated[str, typer.Option("--account", help="The account to look at.")],
-    connector: Annotated[str, typer.Option("--connector", help="The connector to look with.")],
+    account: Annotated[str, typer.Option("--account", help="The account to pull.")],
+    connector: Annotated[str, typer.Option("--connector", help="The connector to call.")],
     depth: Annotated[str, typer.Option("--depth", help="SHALLOW or DEEP.")] = "SHALLOW",
     pull_job_id: Annotated[
         str | None,
-        typer.Option("--id", help="Your id of the pull; else the same within the hour is one."),
+        typer.Option(
+            "--id",
+            help="Your id of the pull. Without it, a repeat within the same hour is a duplicate.",
+        ),
     ] = None,
     correlation_id: Annotated[
-        str | None, typer.Option("--correlation-id", help="Kept with everything this leads to.")
+        str | None,
+        typer.Option("--correlation-id", help="Stored with every entry and message that follows."),
     ] = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask for one look at an account, with any connector.
+    """Request one pull of an account by a connector.
 
-    A refusal is an answer, not a failure: the exit code is 0 also when nothing was scheduled.
+    A refusal is a result, not a failure: the exit code is 0 also when nothing was scheduled.
     """
     from watchkeeper import inputs
     from watchkeeper.actions.request_pull import request_pull

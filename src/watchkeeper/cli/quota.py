@@ -27,12 +27,12 @@ COLUMNS = (
 def quota(
     tenant: AnyTenant = None,
     user: Annotated[
-        str | None, typer.Option("--user", help="The buckets of this user; needs --tenant.")
+        str | None, typer.Option("--user", help="Show the buckets of this user; needs --tenant.")
     ] = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the quota buckets of the present day and month, in micro-credits."""
+    """Show the quota buckets of the current day and month, in micro-credits."""
     from watchkeeper import inputs
     from watchkeeper.actions import views
     from watchkeeper.actions.show_turn import show_quota

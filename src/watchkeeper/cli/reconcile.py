@@ -17,16 +17,17 @@ ATTENTION = "[yellow]![/]"
 def reconcile(
     tenant: AnyTenant = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Look at every turn, not the newest million of a tenant.")
+        bool,
+        typer.Option("--all", help="Check every turn, not only the newest million of a tenant."),
     ] = False,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare turns, quota, usage events and ledger; exit code 1 and the rows if they differ.
+    """Compare turns, quota, usage events and ledger. Exit code 1 and the rows that differ.
 
-    Usage events that are dead or late, leases that are stuck and turns that fell silent are
-    listed as well: they wait for somebody, and break nothing. It only reads, and may run beside
-    servers and workers.
+    Dead or late usage events, stuck leases and turns without progress are listed as notices:
+    they need attention, but are no failure. The command only reads; it can run beside servers
+    and workers.
     """
     from watchkeeper.actions.reconcile import ALL
     from watchkeeper.actions.reconcile import reconcile as compare

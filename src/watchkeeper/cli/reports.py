@@ -19,7 +19,7 @@ COLUMNS = ("report_id", "tenant_id", "trigger", "generated_at")
 STATES = ("milestone", "outcome", "due_at", "attempts", "failure_count", "backoff_until")
 
 app = typer.Typer(
-    help="Reports of what was done for a tenant, and their milestones.", no_args_is_help=True
+    help="Generate, list and export reports, and list milestones.", no_args_is_help=True
 )
 Name = Annotated[str, typer.Argument(metavar="REPORT", help="The report_id.")]
 
@@ -27,11 +27,13 @@ Name = Annotated[str, typer.Argument(metavar="REPORT", help="The report_id.")]
 @app.command("list")
 def list_some(
     tenant: AnyTenant = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=200, help="How many at most.")] = 50,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, max=200, help="Maximum number of rows.")
+    ] = 50,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """List reports, the newest first."""
+    """List reports, newest first."""
     from watchkeeper.actions import views
     from watchkeeper.actions.show_reports import list_reports
     from watchkeeper.core.ids import TenantId
@@ -69,7 +71,7 @@ def milestones(tenant: Tenant, db: Db = None, as_json: AsJson = False) -> None:
 
 @app.command()
 def generate(tenant: Tenant, db: Db = None, as_json: AsJson = False) -> None:
-    """Count what was done for a tenant until now, and store that as a report."""
+    """Generate and store a report on a tenant until now."""
     from watchkeeper.actions.generate_report import generate_report, heard_by
     from watchkeeper.actions.views import view_tenant
     from watchkeeper.core.ids import TenantId
@@ -108,7 +110,7 @@ def export(
     tenant: OwnerTenant = None,
     db: Db = None,
 ) -> None:
-    """Write a report to a file: canonical JSON, or a PDF with plots, by the file's ending."""
+    """Write a report to a file: canonical JSON, or a PDF with plots, by the file suffix."""
     from watchkeeper.core.report_json import from_json
     from watchkeeper.errors import Invalid
 

@@ -41,21 +41,29 @@ def set_one(
     trigger_type: Annotated[
         str, typer.Option("--trigger", metavar="TYPE", help="The trigger type it fires.")
     ],
-    cron: Annotated[str, typer.Option("--cron", help='Such as "0 8 * * MON-FRI".')],
-    timezone: Annotated[str, typer.Option("--timezone", help="Whose clock it goes by.")] = "UTC",
+    cron: Annotated[
+        str, typer.Option("--cron", help='Cron expression, such as "0 8 * * MON-FRI".')
+    ],
+    timezone: Annotated[
+        str, typer.Option("--timezone", help="Time zone of the cron expression.")
+    ] = "UTC",
     account: Annotated[
-        str | None, typer.Option("--account", help="One account; else all of the tenant.")
+        str | None,
+        typer.Option("--account", help="Only this account. Default: all accounts of the tenant."),
     ] = None,
     catch_up: Annotated[
-        str, typer.Option("--catch-up", help="After downtime: skip, fire_once or fire_all.")
+        str,
+        typer.Option(
+            "--catch-up", help="What to fire after downtime: skip, fire_once or fire_all."
+        ),
     ] = "fire_once",
     spread_seconds: Annotated[
-        int | None, typer.Option("--spread-seconds", help="Over how long all accounts are spread.")
+        int | None, typer.Option("--spread-seconds", help="Seconds to spread the accounts over.")
     ] = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Put a schedule in force; one of the same id is replaced."""
+    """Set a schedule. A schedule of the same id is replaced."""
     from watchkeeper import inputs
     from watchkeeper.actions.set_schedule import NewSchedule, set_schedule
     from watchkeeper.core.ids import AccountId, ScheduleId, TenantId

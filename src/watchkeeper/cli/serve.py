@@ -33,10 +33,10 @@ WORKER_PORTS = range(9484, 9500)
 
 
 def serve(host: Host = None, port: Port = None, db: Db = None) -> None:
-    """Serve the HTTP API. Runs are worked on by `watchkeeper worker`.
+    """Serve the HTTP API and the dashboard. `watchkeeper worker` carries out the runs.
 
-    The database must be migrated. On SIGTERM or SIGINT, /readyz fails first, then what is
-    under way is finished within the grace; a second signal ends the process at once.
+    The database must be migrated. On SIGTERM or SIGINT, /readyz fails first, then open
+    requests finish within the grace period; a second signal ends the process at once.
     """
     settings = settings_for(db=db, host=host, port=port)
     start_logging(settings)
@@ -58,17 +58,17 @@ def serve(host: Host = None, port: Port = None, db: Db = None) -> None:
                 settings,
                 stop,
                 lead_seconds=READY_LEAD_SECONDS,
-                on_started=lambda address: say(f"watchkeeper serves {address}"),
+                on_started=lambda address: say(f"server started at {address}"),
             )
         notifier.stop()
 
 
 def worker(app: AppName = None, metrics_port: MetricsPort = None, db: Db = None) -> None:
-    """Work: call the handlers of an app, evaluate retries, fire schedules.
+    """Run a worker: call the handlers of an app, evaluate retries, fire schedules.
 
-    Without --app it does only what needs no handler of yours; runs wait for a worker that
-    has one. On SIGTERM or SIGINT it claims nothing more and finishes what it holds within
-    the grace; a second signal ends the process at once. Metrics are at the address it says.
+    Without --app it calls no handler of yours; runs wait for a worker with an app. On
+    SIGTERM or SIGINT it claims no more messages and finishes those it holds within the grace
+    period; a second signal ends the process at once. It prints the address of its metrics.
     """
     settings = settings_for(db=db, metrics_port=metrics_port)
     start_logging(settings)
@@ -93,16 +93,16 @@ def migrate(
         typer.Option(
             "--grant-to",
             metavar="USER",
-            help="PostgreSQL: the user that servers and workers log in as; else that of the URL.",
+            help="PostgreSQL user of servers and workers. Default: the user of the URL.",
         ),
     ] = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Bring the database to the newest schema. One that has it already is left alone.
+    """Migrate the database to the newest schema. A migrated database is not changed.
 
-    Uses WATCHKEEPER_MIGRATE_URL where it is set, so that servers and workers need not own
-    what they use.
+    Uses WATCHKEEPER_MIGRATE_URL if it is set, so that servers and workers need not own the
+    tables.
     """
     from watchkeeper.settings import redacted_url
     from watchkeeper.store.migrations import HEAD

@@ -11,8 +11,10 @@ from watchkeeper.cli.options import AsJson, Db, Reason
 from watchkeeper.cli.output import say, say_facts, say_json, say_table, say_warnings
 from watchkeeper.cli.place import AUTHOR, opened
 
-app = typer.Typer(help="Ask other policies too, on every event.", no_args_is_help=True)
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Your name for it.")]
+app = typer.Typer(
+    help="Evaluate other policies too, on every event, without effect.", no_args_is_help=True
+)
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Your name for the shadow policy.")]
 
 
 @app.command("set")
@@ -23,7 +25,7 @@ def set_one(
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask a document of every event from now on. One of that name begins again."""
+    """Evaluate a policy as a shadow from now on. A shadow of that name starts over."""
     from watchkeeper.actions.follow_shadows import follow_shadows
     from watchkeeper.actions.set_shadow import set_shadow, shadow_json
     from watchkeeper.cli.policy import text_of
@@ -54,7 +56,7 @@ def list_all(db: Db = None, as_json: AsJson = False) -> None:
 
 @app.command()
 def show(name: Name, db: Db = None, as_json: AsJson = False) -> None:
-    """Say where a shadow would have gone another way since it was set."""
+    """Show where the verdicts of a shadow policy have differed since it was set."""
     from watchkeeper.actions.follow_shadows import follow_shadows
     from watchkeeper.actions.set_shadow import show_shadow
 
@@ -75,7 +77,7 @@ def show(name: Name, db: Db = None, as_json: AsJson = False) -> None:
 
 @app.command()
 def remove(name: Name, db: Db = None) -> None:
-    """Ask it no more, and forget what it found."""
+    """Delete a shadow policy and its results."""
     from watchkeeper.actions.set_shadow import remove_shadow
 
     with opened(db) as database:

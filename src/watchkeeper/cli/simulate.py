@@ -22,67 +22,83 @@ BUDGETS_SHOWN = 12
 PLOTS_SHOWN = 4
 PLOT_WIDTH = 72
 
-ARRIVALS = "What comes in"
-COSTS = "What it costs"
+ARRIVALS = "Events"
+COSTS = "Costs"
 PolicyFile = Annotated[
     Path | None,
-    typer.Option("--policy", metavar="FILE", help="A TOML document; else as with --db."),
+    typer.Option(
+        "--policy",
+        metavar="FILE",
+        help="TOML document. Default: the policy of --db, or the shipped one.",
+    ),
 ]
-Length = Annotated[str, typer.Option("--for", metavar="SPAN", help="How long: 12h, 7d, 4w.")]
+Length = Annotated[
+    str, typer.Option("--for", metavar="SPAN", help="Length of the simulation: 12h, 7d, 4w.")
+]
 Start = Annotated[
     str | None,
-    typer.Option("--start", metavar="TIME", help="ISO 8601.", show_default="2030-01-07, a Monday"),
+    typer.Option(
+        "--start", metavar="TIME", help="Start time, ISO 8601.", show_default="2030-01-07, a Monday"
+    ),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same answer.")]
-Step = Annotated[
-    str, typer.Option("--step", metavar="SPAN", help="How often the clock stops at most.")
-]
+Seed = Annotated[int, typer.Option("--seed", help="Seed: the same seed gives the same result.")]
+Step = Annotated[str, typer.Option("--step", metavar="SPAN", help="Shortest step of the clock.")]
 StarvedAfter = Annotated[
     str,
-    typer.Option("--starved-after", metavar="SPAN", help="News without a run for longer."),
+    typer.Option(
+        "--starved-after", metavar="SPAN", help="Signals without a run for longer count as starved."
+    ),
 ]
 Tenants = Annotated[
-    int, typer.Option("--tenants", help="How many there are.", rich_help_panel=ARRIVALS)
+    int, typer.Option("--tenants", help="Number of tenants.", rich_help_panel=ARRIVALS)
 ]
 Only = Annotated[
     str | None,
     typer.Option(
-        "--tenant", metavar="TENANT", help="Name of one tenant.", rich_help_panel=ARRIVALS
+        "--tenant", metavar="TENANT", help="Id of a single tenant.", rich_help_panel=ARRIVALS
     ),
 ]
 Tier = Annotated[
-    str | None, typer.Option("--tier", help="The tier of each.", rich_help_panel=ARRIVALS)
+    str | None, typer.Option("--tier", help="Tenant tier of each tenant.", rich_help_panel=ARRIVALS)
 ]
 Accounts = Annotated[
-    int, typer.Option("--accounts", help="Of each tenant.", rich_help_panel=ARRIVALS)
+    int, typer.Option("--accounts", help="Accounts of each tenant.", rich_help_panel=ARRIVALS)
 ]
 PerAccount = Annotated[
     float | None,
     typer.Option(
         "--per-account",
-        help="Events a day of an account.",
+        help="Events per day and account.",
         rich_help_panel=ARRIVALS,
         show_default="12",
     ),
 ]
 PerTenant = Annotated[
     float | None,
-    typer.Option("--per-tenant", help="Or of a tenant as a whole.", rich_help_panel=ARRIVALS),
+    typer.Option(
+        "--per-tenant", help="Events per day and tenant, instead.", rich_help_panel=ARRIVALS
+    ),
 ]
 DayShape = Annotated[
     str,
-    typer.Option("--shape", help="flat, office or double (two humps).", rich_help_panel=ARRIVALS),
+    typer.Option(
+        "--shape",
+        help="Shape of a day: flat, office or double (two peaks).",
+        rich_help_panel=ARRIVALS,
+    ),
 ]
 Bursts = Annotated[
     float,
-    typer.Option("--bursts", help="A day, each on one account.", rich_help_panel=ARRIVALS),
+    typer.Option("--bursts", help="Bursts per day, each on one account.", rich_help_panel=ARRIVALS),
 ]
 BurstEvents = Annotated[
-    int, typer.Option("--burst-events", help="Of one burst.", rich_help_panel=ARRIVALS)
+    int, typer.Option("--burst-events", help="Events of one burst.", rich_help_panel=ARRIVALS)
 ]
 BurstLength = Annotated[
     str,
-    typer.Option("--burst-length", metavar="SPAN", help="Of one burst.", rich_help_panel=ARRIVALS),
+    typer.Option(
+        "--burst-length", metavar="SPAN", help="Length of one burst.", rich_help_panel=ARRIVALS
+    ),
 ]
 TriggerType = Annotated[
     str,
@@ -101,37 +117,44 @@ Recorded = Annotated[
 ]
 Since = Annotated[
     str,
-    typer.Option("--since", metavar="SPAN", help="How far back.", rich_help_panel=ARRIVALS),
+    typer.Option(
+        "--since", metavar="SPAN", help="How far back to replay.", rich_help_panel=ARRIVALS
+    ),
 ]
 Model = Annotated[
     str | None,
-    typer.Option("--model", help="Runs are metered by it.", rich_help_panel=COSTS),
+    typer.Option("--model", help="Model that meters the runs.", rich_help_panel=COSTS),
 ]
 InputTokens = Annotated[
-    int, typer.Option("--input-tokens", help="Of each run.", rich_help_panel=COSTS)
+    int, typer.Option("--input-tokens", help="Input tokens of each run.", rich_help_panel=COSTS)
 ]
 OutputTokens = Annotated[
-    int, typer.Option("--output-tokens", help="Of each run.", rich_help_panel=COSTS)
+    int, typer.Option("--output-tokens", help="Output tokens of each run.", rich_help_panel=COSTS)
 ]
 Connectors = Annotated[
     list[str] | None,
     typer.Option(
         "--connector",
         metavar="NAME[=S,D]",
-        help="Every account is pulled with it; units of a shallow and a deep pull.",
+        help="Connector that pulls every account; S and D: units of a shallow and a deep pull.",
         rich_help_panel=COSTS,
     ),
 ]
 PullUnits = Annotated[
     int | None,
-    typer.Option("--pull-units", help="Of a tenant, a day.", rich_help_panel=COSTS),
+    typer.Option(
+        "--pull-units", help="Pull budget in units per tenant and day.", rich_help_panel=COSTS
+    ),
 ]
 PullUnitsEach = Annotated[
     int | None,
-    typer.Option("--pull-units-each", help="And of each connector.", rich_help_panel=COSTS),
+    typer.Option(
+        "--pull-units-each", help="Cap in units per connector and day.", rich_help_panel=COSTS
+    ),
 ]
 Svg = Annotated[
-    Path | None, typer.Option("--svg", metavar="FILE", help="Write the plots as SVG, too.")
+    Path | None,
+    typer.Option("--svg", metavar="FILE", help="Also write the plots to this SVG file."),
 ]
 
 
@@ -165,10 +188,10 @@ def simulate(
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Play arrivals through the code of production, in memory, on a clock that jumps.
+    """Simulate a policy: play events through the production code, in memory, on a virtual clock.
 
-    Says how budgets burn down, which account is starved first, and how much there is to do
-    in each hour. A database is only read: for --recorded, and for its policy with --db.
+    Shows how budgets burn down, which account is starved first, and the work of each hour.
+    A database is only read: for --recorded, and for its policy with --db.
     """
     given = {**locals()}
     file, target, place = (given.pop(name) for name in ("policy", "svg", "db"))

@@ -23,18 +23,21 @@ Name = Annotated[str, typer.Argument(metavar="SINK", help="Your name for the sin
 @app.command("set")
 def set_one(
     name: Name,
-    topic: Annotated[str, typer.Option("--topic", help="The topic that it takes.")],
-    url: Annotated[str, typer.Option("--url", help="Where to: https://… or tls://… of NATS.")],
-    kind: Annotated[str, typer.Option("--kind", help="webhook or nats.")] = "webhook",
+    topic: Annotated[str, typer.Option("--topic", help="Topic to deliver.")],
+    url: Annotated[
+        str, typer.Option("--url", help="URL to deliver to: https://… or, for NATS, tls://…")
+    ],
+    kind: Annotated[str, typer.Option("--kind", help="Kind of sink: webhook or nats.")] = "webhook",
     namespace: Annotated[
-        str | None, typer.Option("--namespace", help="Of the topic; else its usual one.")
+        str | None,
+        typer.Option("--namespace", help="Namespace of the topic. Default: its usual one."),
     ] = None,
     secret: Annotated[
         str | None,
         typer.Option(
             "--secret",
             envvar="WATCHKEEPER_SINK_SECRET",
-            help="Secret for signatures; else one is made and shown once.",
+            help="Secret for signatures. Default: generated and shown once.",
             show_envvar=True,
             show_default=False,
         ),
@@ -43,7 +46,7 @@ def set_one(
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Deliver a topic outside; a sink of the same name is replaced and keeps its secret."""
+    """Deliver a topic to a URL. A sink of the same name is replaced and keeps its secret."""
     from watchkeeper import inputs
     from watchkeeper.actions.set_sink import NewSink, set_sink
     from watchkeeper.core.sinks import SinkKind
@@ -69,7 +72,7 @@ def set_one(
 def list_all(
     tenant: AnyTenant = None, limit: Limit = 100, db: Db = None, as_json: AsJson = False
 ) -> None:
-    """List the sinks of a tenant, or of everybody."""
+    """List the sinks of one tenant or of all."""
     from watchkeeper.actions.set_sink import list_sinks
 
     settings = settings_of(db)
@@ -98,7 +101,7 @@ def show(name: Name, tenant: AnyTenant = None, db: Db = None, as_json: AsJson = 
 
 @app.command()
 def remove(name: Name, tenant: AnyTenant = None, db: Db = None, as_json: AsJson = False) -> None:
-    """Remove a sink: its messages go to a handler again, or wait."""
+    """Remove a sink. Its messages go to a handler of their topic, or wait."""
     from watchkeeper.actions.set_sink import remove_sink
 
     settings = settings_of(db)

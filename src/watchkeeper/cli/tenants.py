@@ -13,11 +13,11 @@ from watchkeeper.cli.place import opened
 if TYPE_CHECKING:
     from watchkeeper.store.tenant_facts import TenantFacts
 
-app = typer.Typer(help="Make tenants known, change and list them.", no_args_is_help=True)
+app = typer.Typer(help="Create, change and list tenants.", no_args_is_help=True)
 Tenant = Annotated[str, typer.Argument(metavar="TENANT", help="The id of the tenant.")]
 Name = Annotated[str | None, typer.Option("--name", help="Display name.")]
 Tier = Annotated[
-    str | None, typer.Option("--tier", help="The tier of the policy that rules it: [tiers.NAME].")
+    str | None, typer.Option("--tier", help="Tenant tier: a [tiers.NAME] of the policy.")
 ]
 
 
@@ -25,7 +25,7 @@ Tier = Annotated[
 def create(
     tenant: Tenant, name: Name = None, tier: Tier = None, db: Db = None, as_json: AsJson = False
 ) -> None:
-    """Make a tenant known. The server refuses what it does not know."""
+    """Create a tenant. `watchkeeper serve` answers 404 for tenants that do not exist."""
     from watchkeeper import inputs
     from watchkeeper.actions.create_tenant import create_tenant
     from watchkeeper.core.ids import TenantId
@@ -47,12 +47,12 @@ def create(
 def set_tenant(
     tenant: Tenant,
     tier: Tier = None,
-    no_tier: Annotated[bool, typer.Option("--no-tier", help="Take its tier away.")] = False,
+    no_tier: Annotated[bool, typer.Option("--no-tier", help="Remove the tenant tier.")] = False,
     name: Name = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Set the tier or the name of a tenant. What is not named stays as it is."""
+    """Set the tier or the name of a tenant. Other values stay as they are."""
     from watchkeeper import inputs
     from watchkeeper.actions.change_tenant import change_tenant
     from watchkeeper.core.ids import TenantId
@@ -73,7 +73,7 @@ def set_tenant(
 
 @app.command()
 def show(tenant: Tenant, db: Db = None, as_json: AsJson = False) -> None:
-    """Show a tenant: its name, its tier, when it was made."""
+    """Show a tenant: its name, its tenant tier, and when it was created."""
     from watchkeeper.actions import views
     from watchkeeper.core.ids import TenantId
 

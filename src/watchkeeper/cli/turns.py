@@ -36,13 +36,15 @@ def list_some(
     tenant: AnyTenant = None,
     state: Annotated[
         str | None,
-        typer.Option("--state", help="Only running, completed, failed or cancelled ones."),
+        typer.Option("--state", help="Only this state: running, completed, failed or cancelled."),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=200, help="How many at most.")] = 50,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, max=200, help="Maximum number of rows.")
+    ] = 50,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """List turns, the newest first."""
+    """List turns, newest first."""
     from watchkeeper.actions import views
     from watchkeeper.actions.show_turn import list_turns
     from watchkeeper.core.ids import TenantId
@@ -85,26 +87,23 @@ def show(turn_id: Name, tenant: OwnerTenant = None, db: Db = None, as_json: AsJs
 def reserve(
     tenant: Tenant,
     request_id: Annotated[
-        str, typer.Option("--request", help="Your id of the request; again, it is the same turn.")
+        str,
+        typer.Option("--request", help="Your id of the request. A repeat returns the same turn."),
     ],
     model: Annotated[str, typer.Option("--model", help="A model of the policy.")],
-    input_tokens: Annotated[
-        int, typer.Option("--input-tokens", help="How long the input is, by estimate.")
-    ],
-    output_tokens: Annotated[
-        int, typer.Option("--output-tokens", help="How long the output may become.")
-    ],
-    user: Annotated[str | None, typer.Option("--user", help="The user who asks.")] = None,
+    input_tokens: Annotated[int, typer.Option("--input-tokens", help="Estimated input tokens.")],
+    output_tokens: Annotated[int, typer.Option("--output-tokens", help="Maximum output tokens.")],
+    user: Annotated[str | None, typer.Option("--user", help="The user of the request.")] = None,
     turn_id: Annotated[
-        str | None, typer.Option("--id", help="Your id of the turn; one is made if you have none.")
+        str | None, typer.Option("--id", help="Your id of the turn. Default: generated.")
     ] = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take quota before work starts; do the work with the effective model.
+    """Reserve quota before work starts. Do the work with the effective model.
 
-    Where the model's tier is full the next lower one is taken. When none has room the exit
-    code is 1, and each bucket that stood in the way is named.
+    If the quota of the model tier is used up, the next lower model is reserved. If no model
+    has quota left, the exit code is 1 and each full bucket is printed.
     """
     from watchkeeper import inputs
     from watchkeeper.actions.turns import Turns
@@ -142,25 +141,26 @@ def reserve(
 def finalize(
     turn_id: Name,
     outcome: Annotated[
-        str, typer.Option("--outcome", help="How it ended: completed, failed or cancelled.")
+        str, typer.Option("--outcome", help="Outcome: completed, failed or cancelled.")
     ],
     started: Annotated[
         bool,
         typer.Option("--started/--never-started", help="Work that never started costs nothing."),
     ] = True,
     input_tokens: Annotated[
-        int | None, typer.Option("--input-tokens", help="Input used; else it is estimated.")
+        int | None, typer.Option("--input-tokens", help="Input tokens used. Default: estimated.")
     ] = None,
     output_tokens: Annotated[
-        int | None, typer.Option("--output-tokens", help="Output used; both or neither.")
+        int | None,
+        typer.Option("--output-tokens", help="Output tokens used; give both or neither."),
     ] = None,
     tenant: OwnerTenant = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """End a turn and settle it, once; one that has ended is shown as it was settled.
+    """End a turn and settle it, once. A turn that has ended is shown as it was settled.
 
-    The exit code is 0 either way: `won` says whether it was this command that ended it.
+    The exit code is 0 in both cases; `won` says whether this command ended the turn.
     """
     from watchkeeper import inputs
     from watchkeeper.actions.turns import Turns

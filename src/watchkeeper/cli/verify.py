@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 def verify(
     tenant: AnyTenant = None,
     recompute_all: Annotated[
-        bool, typer.Option("--recompute-all", help="Decide every verdict again, not the newest.")
+        bool, typer.Option("--recompute-all", help="Recompute every verdict, not only the newest.")
     ] = False,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check that everything promised holds; exit code 1 and the offending rows if not.
+    """Check every guarantee against the database. Exit code 1 and the rows that break one.
 
-    It only reads, and may run beside servers and workers.
+    The command only reads; it can run beside servers and workers.
     """
     from watchkeeper.actions.verify import RECOMPUTE_MAX
     from watchkeeper.actions.verify import verify as audit
     from watchkeeper.core.ids import TenantId
 
     names = None if tenant is None else [TenantId(tenant)]
-    with opened(db) as database, progress("asking every invariant"):
+    with opened(db) as database, progress("checking invariants"):
         findings = audit(database, names, recompute_max=None if recompute_all else RECOMPUTE_MAX)
     broken = [found for found in findings if not (found.is_clean or found.is_notice)]
     if as_json:
@@ -62,7 +62,7 @@ def say_findings(findings: Sequence[Finding]) -> None:
         say_finding(finding, "[bold red]✗[/]")
     for finding in findings:
         if finding.is_notice and not finding.is_clean:
-            say_finding(finding, "[yellow]![/] notice, no failure:")
+            say_finding(finding, "[yellow]![/] notice (not a failure):")
     broken = sum(not finding.is_clean for finding in asked)
     console().print(
         f"{broken} of {len(asked)} invariants do not hold."

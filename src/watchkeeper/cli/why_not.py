@@ -38,7 +38,7 @@ def why_not(
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what a trigger of each type would get now, and why. Changes nothing."""
+    """Show the verdict that a trigger of each type would get now, and why. Changes nothing."""
     from watchkeeper.actions.locate_tenant import Thing, locate_tenant
     from watchkeeper.actions.why_not import why_not
     from watchkeeper.core.ids import AccountId

@@ -23,15 +23,15 @@ ORDER = {"ALLOW": 0, "DEFER": 1, "SKIP": 2}
 
 MEANINGS = {
     "": "a run starts",
-    "COOLDOWN": "ran a moment ago; runs later, once",
-    "ACCOUNT_HOURLY_CAP": "the account had its runs this hour; runs next hour",
-    "TENANT_HOURLY_CAP": "the tenant had its runs this hour; runs next hour",
-    "DEBOUNCED": "same news again; the next run sees it",
-    "COALESCED": "a run is already waiting; it sees this too",
+    "COOLDOWN": "the account ran a moment ago; one retry later",
+    "ACCOUNT_HOURLY_CAP": "hourly cap of the account reached; retried next hour",
+    "TENANT_HOURLY_CAP": "hourly cap of the tenant reached; retried next hour",
+    "DEBOUNCED": "another signal within a minute; the next run gets it",
+    "COALESCED": "a run is already waiting; it gets this signal too",
     "DUPLICATE_IDEMPOTENCY_KEY": "the same webhook, sent twice",
-    "BUDGET_EXHAUSTED": "the tenant's runs of today are used up",
-    "RETRY_EXHAUSTED": "its one retry came too early",
-    "KILL_SWITCH": "somebody pulled the switch",
+    "BUDGET_EXHAUSTED": "run budget of today is used up",
+    "RETRY_EXHAUSTED": "the one retry was refused too",
+    "KILL_SWITCH": "a kill switch is on",
 }
 
 
@@ -164,7 +164,7 @@ def _asked(count: int, address: str | None) -> Text:
     """What waits for a person, and where to answer it."""
     text = Text("  ")
     text.append(f"{count:,}", style="bold yellow" if count else "dim")
-    text.append(" plans and actions wait for a person's answer")
+    text.append(" plans and actions wait for approval")
     if count and address is not None:
         text.append(f": {address}/plans", style="cyan")
     return text

@@ -14,7 +14,7 @@ from watchkeeper.store.outage import is_outage
 
 FRAMES_PER_SECOND = 4
 LINE_EVERY_SECONDS = 5
-HINT = "Ctrl-C ends it."
+HINT = "Ctrl-C stops it."
 
 _log = logging.getLogger("watchkeeper.demo")
 
@@ -106,4 +106,4 @@ def _look(tally: Tally, *, asked: bool = False) -> None:
     except Exception as error:
         if not is_outage(error):
             raise
-        _log.warning("the numbers could not be read: %s", error)
+        _log.warning("demo counts could not be read: %s", error)
