@@ -33,7 +33,7 @@ Objective = Annotated[str, printable(2000)]
 
 
 class StepIn(Input):
-    """Without an id it gets one, without a sequence its place in the list."""
+    """A step of a plan; the default id and sequence follow from its place in the list."""
 
     step_id: Id | None = None
     action_type: Name
@@ -79,13 +79,13 @@ class SkipIn(OfTenant):
 
 
 class FactsIn(OfTenant):
-    """Laid over the facts that the plan has."""
+    """Facts to add to a plan; they replace facts of the same name."""
 
     facts: JsonObject
 
 
 class ProposeIn(OfTenant):
-    """Ask the registered proposer for a plan; `context` is handed to it."""
+    """A request to the registered proposer for a plan; `context` is passed to it."""
 
     account_id: AccountName
     plan_type: Name

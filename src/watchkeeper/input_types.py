@@ -112,14 +112,16 @@ def printable(most: int, description: str | None = None) -> Any:
 
 Id = Annotated[str, Field(pattern=ID)]
 TenantName = Annotated[str, Field(pattern=ID), AfterValidator(_not_the_system)]
-AccountName = Annotated[str, printable(200, "Yours. Accounts exist from first use.")]
+AccountName = Annotated[
+    str, printable(200, "Your id of the account; the first use creates the account.")
+]
 IdempotencyKey = Annotated[str, printable(255)]
 Correlation = Annotated[str, printable(200)]
 Words = Annotated[str, printable(1000)]
 Label = Annotated[str, printable(200)]
 SinkName = Annotated[str, Field(pattern=SINK)]
 TopicName = Annotated[str, Field(pattern=TOPIC)]
-ConnectorName = Annotated[str, Field(pattern=TOPIC, description="Yours.")]
+ConnectorName = Annotated[str, Field(pattern=TOPIC, description="Your id of the connector.")]
 TriggerName = Annotated[str, Field(pattern=TRIGGER_TYPE)]
 Moment = Annotated[
     Instant,
@@ -129,7 +131,7 @@ Moment = Annotated[
 JsonObject = Annotated[
     JsonText,
     BeforeValidator(_json_object),
-    WithJsonSchema({"type": "object", "description": "Any JSON object, at most 64 KiB."}),
+    WithJsonSchema({"type": "object", "description": "JSON object, at most 64 KiB."}),
 ]
 Score = Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)]
 Tokens = Annotated[int, Field(ge=0, le=TOKENS_MAX)]

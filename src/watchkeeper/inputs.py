@@ -62,7 +62,7 @@ class OfTenant(Input):
 
 
 class TriggerIn(Input):
-    """An event that asks for a decision run."""
+    """A trigger: an event that asks for a decision run."""
 
     account_id: AccountName
     trigger_type: Annotated[str, printable(64)]
@@ -80,7 +80,7 @@ class TriggersIn(OfTenant):
 
 
 class SignalIn(Input):
-    """A piece of news about an account."""
+    """A signal: an event about an account."""
 
     account_id: AccountName
     type: Label
@@ -99,7 +99,7 @@ class SignalsIn(OfTenant):
 
 
 class TenantIn(Input):
-    """`installed_at`: absent means now, null means none."""
+    """A new tenant. `installed_at`: absent means now, null means none."""
 
     tenant_id: TenantName
     name: Label | None = None
@@ -108,7 +108,7 @@ class TenantIn(Input):
 
 
 class TenantPatch(Input):
-    """What is absent stays as it is; null clears it."""
+    """Changes of a tenant: an absent field stays as it is, null clears it."""
 
     name: Label | None = None
     tier: Id | None = None
@@ -116,7 +116,7 @@ class TenantPatch(Input):
 
 
 class AccountIn(OfTenant):
-    """What is absent or null stays as it is."""
+    """Changes of an account: an absent or null field stays as it is."""
 
     posture: Label | None = None
     lifecycle_state: Label | None = None
@@ -124,7 +124,7 @@ class AccountIn(OfTenant):
 
 
 class ScheduleIn(OfTenant):
-    """Without an account it fires for every account of the tenant."""
+    """A schedule; without an account it fires for every account of the tenant."""
 
     account_id: AccountName | None = None
     trigger_type: TriggerName
@@ -135,7 +135,7 @@ class ScheduleIn(OfTenant):
 
 
 class SinkIn(OfTenant):
-    """Without a tenant, by a key for all tenants: for all of them."""
+    """A sink; without a tenant, from a key for all tenants, it serves all tenants."""
 
     topic: TopicName
     namespace: TopicName | None = None
@@ -152,14 +152,14 @@ class KillSwitchIn(OfTenant):
 
 
 class ApiKeyIn(OfTenant):
-    """Without a tenant, by a key for all tenants: a key for all tenants."""
+    """A new API key; without a tenant, from a key for all tenants, it is for all tenants."""
 
     role: Role
     expires_at: Moment | None = None
 
 
 class TurnIn(OfTenant):
-    """Quota is taken for the estimated input and the longest output, before the work starts."""
+    """A reserve of quota for the estimated input and the maximum output, before the work."""
 
     turn_id: Id | None = None
     request_id: Id
@@ -179,7 +179,7 @@ class UsageIn(Input):
 
 
 class FinalizeIn(OfTenant):
-    """Without usage, work that was started is charged by estimate."""
+    """The end of a turn; without usage, started work is charged by estimate."""
 
     outcome: TurnOutcome
     started: bool
@@ -187,7 +187,7 @@ class FinalizeIn(OfTenant):
 
 
 class OutcomeIn(OfTenant):
-    """How a run that was delivered to a webhook ended, and what it used where it is metered."""
+    """The outcome of a run that was delivered to a webhook, with its usage if it is metered."""
 
     succeeded: bool
     detail: Annotated[str, Field(max_length=10_000)] | None = None
@@ -195,7 +195,7 @@ class OutcomeIn(OfTenant):
 
 
 class RedriveIn(OfTenant):
-    """`force`: also where it may have happened already."""
+    """A redrive of one message."""
 
     force: bool = False
 
@@ -205,7 +205,7 @@ class DiscardIn(OfTenant):
 
 
 class RedriveManyIn(OfTenant):
-    """Which of the dead messages; without a filter all of them."""
+    """A filter of dead messages; without a filter all of them."""
 
     namespace: Label | None = None
     topic: Label | None = None

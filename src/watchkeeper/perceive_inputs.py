@@ -82,7 +82,7 @@ Caps = Annotated[
 
 
 class PullIn(OfTenant):
-    """One look at an account. Without an id of yours, the same within the same hour is one."""
+    """A request for one pull; without your id, a repeat within the hour is a duplicate."""
 
     account_id: AccountName
     connector_id: ConnectorName
@@ -100,16 +100,16 @@ class PullBudgetIn(OfTenant):
 
 
 class DepthUnitsIn(Input):
-    """What is absent stays as it is."""
+    """Units of a pull by depth; an absent depth stays as it is."""
 
     SHALLOW: Limit | None = None
     DEEP: Limit | None = None
 
 
 class ConnectorIn(OfTenant):
-    """What is absent stays as it is; null lifts a rate or a concurrency.
+    """Limits of a connector: an absent limit stays as it is, null removes it.
 
-    With a tenant it is that tenant's own rate, beside the one that all share.
+    With a tenant, they are the tenant's own rate, beside the shared one.
     """
 
     rate_per_second: Rate | None = None

@@ -16,10 +16,12 @@ from schemathesis.specs.openapi.checks import (
 
 from tests.databases import Databases
 from tests.house.source import ROOT
+from tests.house.test_words import begins_badly
 from tests.http.calls import CALLS, settle
 from tests.http.door import ADMIN_KEY, Door, bearer, opened
 from watchkeeper.http.answers import cursor_of
 from watchkeeper.http.app import ROUTERS
+from watchkeeper.http.field_words import OWN, WORDS
 from watchkeeper.http.openapi import EXAMPLES
 
 pytestmark = pytest.mark.req("U-10")
@@ -101,6 +103,31 @@ def test_every_operation_is_described(description: dict[str, Any]) -> None:
         if " /v1/" in name:
             first = operation["description"].split()[0]
             assert first not in ("What", "Who", "Whoever", "Why", "How", "It", "Its", "One"), name
+
+
+def sentences(description: dict[str, Any]) -> Iterator[tuple[str, str | None]]:
+    """Every field and parameter, with its description."""
+    for name, schema in description["components"]["schemas"].items():
+        for field, part in schema.get("properties", {}).items():
+            yield f"{name}.{field}", part.get("description")
+    for name, operation in operations(description).items():
+        for part in operation.get("parameters", []):
+            yield f"{name} {part['name']}", part.get("description")
+
+
+def test_every_field_and_parameter_has_a_plain_sentence(description: dict[str, Any]) -> None:
+    found = dict(sentences(description))
+    assert [name for name, words in found.items() if words is None or begins_badly(words)] == []
+
+
+def test_no_sentence_is_kept_for_a_field_that_is_gone(description: dict[str, Any]) -> None:
+    schemas = description["components"]["schemas"]
+    fields = {field for schema in schemas.values() for field in schema.get("properties", {})}
+    named = {
+        part["name"] for op in operations(description).values() for part in op.get("parameters", [])
+    }
+    assert set(WORDS) <= fields | named
+    assert all(set(own) <= set(schemas[name]["properties"]) for name, own in OWN.items())
 
 
 def test_a_request_that_is_not_valid_is_described_as_it_is_answered(

@@ -27,7 +27,7 @@ from watchkeeper.results import verdict_of
 routes = router("accounts")
 
 TierQuery = Annotated[
-    Literal["HOT", "WARM", "COLD"] | None, Query(description="Only those in this tier now.")
+    Literal["HOT", "WARM", "COLD"] | None, Query(description="Only accounts in this heat tier.")
 ]
 
 

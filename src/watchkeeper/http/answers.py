@@ -27,17 +27,18 @@ LENGTH_MAX = 200
 
 T = TypeVar("T")
 
-Limit = Annotated[int, Query(ge=1, le=LIMIT_MAX, description="How many at most.")]
+Limit = Annotated[int, Query(ge=1, le=LIMIT_MAX, description="Maximum number of rows.")]
 Cursor = Annotated[
     str | None,
     Query(
         max_length=CURSOR_LENGTH_MAX,
-        description="`next_cursor` of the page before.",
+        description="Value of `next_cursor` of the previous page.",
         json_schema_extra={"pattern": CURSOR_PATTERN},
     ),
 ]
 TenantQuery = Annotated[
-    TenantName | None, Query(description="Needed only with a key for all tenants.")
+    TenantName | None,
+    Query(description="Id of the tenant; needed only with a key for all tenants."),
 ]
 Text = Annotated[str | None, Query(min_length=1, max_length=200, pattern=PRINTABLE)]
 

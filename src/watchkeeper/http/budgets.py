@@ -34,7 +34,7 @@ def put_pull_budget(body: PullBudgetIn, ctx: Ctx) -> Response:
 def get_pull_budget(
     ctx: Ctx,
     tenant_id: TenantQuery = None,
-    date: Annotated[Day | None, Query(description="A UTC day; else today.")] = None,
+    date: Annotated[Day | None, Query(description="UTC day. Default: today.")] = None,
 ) -> Response:
     """Show the units pulled on a day, in total and by connector, and those left of the budget."""
     return answer(_shown(ctx, ctx.tenant(tenant_id), date))

@@ -37,7 +37,7 @@ _DATA: TypeAdapter[str] = TypeAdapter(JsonObject)
 
 
 class CloudEventIn(Input):
-    """The attributes we read. Extensions that we do not know are allowed, and left alone."""
+    """A CloudEvent: the attributes that are read. Other extensions are ignored."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
 

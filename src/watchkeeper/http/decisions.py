@@ -47,8 +47,10 @@ def get_decisions(
     reason: Reason | None = None,
     trigger_type: Text = None,
     correlation_id: Text = None,
-    since: Annotated[Moment | None, Query(description="Not before.")] = None,
-    until: Annotated[Moment | None, Query(description="Before.")] = None,
+    since: Annotated[
+        Moment | None, Query(description="Only decisions at or after this time.")
+    ] = None,
+    until: Annotated[Moment | None, Query(description="Only decisions before this time.")] = None,
     limit: Limit = LIMIT,
     cursor: Cursor = None,
 ) -> Response:

@@ -28,7 +28,10 @@ routes = router("ledger")
 
 Whose = Annotated[
     str | None,
-    Query(pattern=ID, description="With a key for all tenants; `_system` for their own."),
+    Query(
+        pattern=ID,
+        description="Id of the tenant, with a key for all tenants; `_system`: the shared ledger.",
+    ),
 ]
 
 
@@ -44,7 +47,9 @@ def owner_of(ctx: Context, named: str | None) -> TenantId:
 def get_ledger(
     ctx: Ctx,
     tenant_id: Whose = None,
-    after: Annotated[int, Query(ge=0, le=INTEGER_MAX, description="Entries past this `seq`.")] = 0,
+    after: Annotated[
+        int, Query(ge=0, le=INTEGER_MAX, description="Only entries after this `seq`.")
+    ] = 0,
     stage: Stage | None = None,
     kind: Text = None,
     subject: Text = None,
@@ -67,13 +72,15 @@ def get_ledger_verify(
     ctx: Ctx,
     tenant_id: Whose = None,
     newest: Annotated[
-        int, Query(ge=1, le=NEWEST_MAX, description="How many of the last entries.")
+        int, Query(ge=1, le=NEWEST_MAX, description="Number of the newest entries to verify.")
     ] = NEWEST,
     checkpoint_seq: Annotated[
-        int | None, Query(ge=1, le=INTEGER_MAX, description="Compare with a checkpoint: its `seq`")
+        int | None,
+        Query(ge=1, le=INTEGER_MAX, description="Value of `seq` of a checkpoint to compare with."),
     ] = None,
     checkpoint_hash: Annotated[
-        str | None, Query(pattern=r"^[0-9a-f]{64}$", description="and its `hash`.")
+        str | None,
+        Query(pattern=r"^[0-9a-f]{64}$", description="Value of `hash` of the checkpoint."),
     ] = None,
 ) -> Response:
     """Verify the hash chain of the ledger: `clean`, or the first entry that is wrong."""

@@ -12,6 +12,7 @@ from fastapi.openapi.utils import get_openapi
 from watchkeeper import inputs
 from watchkeeper.http.access import JSON, need_of
 from watchkeeper.http.cloud_events import CloudEventIn
+from watchkeeper.http.field_words import words_for, words_for_parameter
 from watchkeeper.http.problems import MEDIA, ProblemOut
 from watchkeeper.http.replies import KEY_PATTERN
 from watchkeeper.http.route import GuardedRoute
@@ -109,8 +110,8 @@ IDEMPOTENCY = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "The same request again under the same key changes nothing and gets the first"
-    " answer again, for a day.",
+    "description": "Idempotency key: for a day, a repeat of the request under the same key changes"
+    " nothing and gets the first answer.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": KEY_PATTERN},
 }
 
@@ -119,10 +120,10 @@ def _refusal(words: str) -> dict[str, Any]:
     return {"description": words, "content": {MEDIA: {"schema": PROBLEM}}}
 
 
-INVALID = _refusal("The request is not valid; `errors` says where.")
+INVALID = _refusal("Invalid request; `errors` has each mistake.")
 ERRORS = {
-    "4XX": _refusal("Refused; `code` says why."),
-    "5XX": _refusal("Not now, or a bug."),
+    "4XX": _refusal("Refused request; `code` has the reason."),
+    "5XX": _refusal("Server error, or not available now; `code` has the reason."),
 }
 
 
@@ -131,7 +132,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
         title="Watchkeeper",
         version=app.version,
         openapi_version="3.1.0",
-        description="Decides when always-on agents may think, and can prove why.",
+        description="Control plane for always-on agents: decides when to run, and explains why.",
         routes=app.routes,
     )
     parts = document["components"]
@@ -152,13 +153,29 @@ def describe(app: FastAPI) -> dict[str, Any]:
                 operation["responses"]["422"] = INVALID
             if name in needed:
                 _describe(method, operation, needed[name])
-    document["paths"]["/readyz"]["get"]["responses"]["503"] = _refusal("Not ready; `detail` why.")
+    document["paths"]["/readyz"]["get"]["responses"]["503"] = _refusal(
+        "Not ready; `detail` has the reason."
+    )
     text = {"text/plain": {"schema": {"type": "string"}}}
     document["paths"]["/metrics"]["get"]["responses"]["200"]["content"] = text
     pages = {name: schema["title"] for name, schema in schemas.items() if name.startswith("Page_")}
+    _add_words(document)
     parts["schemas"] = {pages.get(name, name): schema for name, schema in schemas.items()}
     _settle(document, {REFERENCE.format(model=old): new for old, new in pages.items()})
     return document
+
+
+def _add_words(document: dict[str, Any]) -> None:
+    """Describe the fields and parameters that have no sentence where they are declared."""
+    for name, schema in document["components"]["schemas"].items():
+        for field, part in schema.get("properties", {}).items():
+            if "description" not in part and (words := words_for(name, field)):
+                part["description"] = words
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            for part in operation.get("parameters", []):
+                if "description" not in part and (words := words_for_parameter(part["name"])):
+                    part["description"] = words
 
 
 def _settle(part: Any, pages: Mapping[str, str]) -> None:

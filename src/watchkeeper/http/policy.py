@@ -61,7 +61,9 @@ def put_policy(
 def post_policy_plan(
     request: Request,
     ctx: Ctx,
-    since: Annotated[str, Query(max_length=16, description="How far back: 12h, 30d …")] = "30d",
+    since: Annotated[
+        str, Query(max_length=16, description="Time to replay, such as 12h or 30d.")
+    ] = "30d",
     tenant_id: TenantQuery = None,
 ) -> Response:
     """Replay the recorded events under a policy and list the verdicts that differ. Changes nothing.

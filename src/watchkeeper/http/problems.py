@@ -52,19 +52,19 @@ STATUS: Mapping[type[WatchkeeperError], int] = {
 }
 TITLES = {
     "not_found": "Not found",
-    "conflict": "The present state forbids it",
+    "conflict": "Conflict with the current state",
     "invalid": "The request is not valid",
     "quota_exceeded": "No quota is left",
-    "unauthorized": "A valid key is needed",
-    "forbidden": "This key may not do that",
+    "unauthorized": "A valid API key is required",
+    "forbidden": "This API key may not do that",
     "unavailable": "Not now",
     "overloaded": "Too many requests",
     "tenant_overloaded": "Too many requests of this tenant",
-    "busy": "Others were in the way",
-    "timed_out": "It took too long",
+    "busy": "The database is busy",
+    "timed_out": "The statement timed out",
     "closed": "The server is stopping",
-    "outcome_unknown": "It may or may not have happened",
-    "internal": "Something broke on our side",
+    "outcome_unknown": "The outcome is unknown",
+    "internal": "Internal error",
 }
 SECURITY: Mapping[str, str] = {
     "X-Content-Type-Options": "nosniff",
@@ -82,20 +82,20 @@ log = structlog.get_logger(__name__)
 
 
 class Place(BaseModel):
-    """One mistake in the request."""
+    """A mistake in the request."""
 
-    place: str = Field(description="Where it is, such as `events[3].idempotency_key`.")
+    place: str = Field(description="Place of the mistake, such as `events[3].idempotency_key`.")
     message: str
 
 
 class ProblemOut(BaseModel):
-    """Every error has this form."""
+    """An error, as problem details (RFC 9457)."""
 
     type: str
     title: str
     status: int
     detail: str
-    code: str = Field(description="Stable; the sentences are not.")
+    code: str = Field(description="Error code, stable.")
     errors: list[Place]
     request_id: str
 

@@ -23,7 +23,8 @@ def get_quota(
     ctx: Ctx,
     tenant_id: TenantQuery = None,
     user_id: Annotated[
-        Id | None, Query(description="The buckets of this user, not those of the tenant.")
+        Id | None,
+        Query(description="Id of a user: show the buckets of the user, not of the tenant."),
     ] = None,
 ) -> Response:
     """Show each quota bucket of the current periods that has a limit or was used."""

@@ -35,7 +35,7 @@ SUMMARY_SECONDS = 1.0
 
 REFUSED = Counter(
     "watchkeeper_http_refusals",
-    "Requests for which there was no place.",
+    "Requests refused because the server was full.",
     ["code"],
     registry=telemetry.REGISTRY,
 )

@@ -24,7 +24,7 @@ routes = router("reports")
 
 
 class ReportIn(OfTenant):
-    """Nothing has to be said: a report covers all that was done until now."""
+    """A request for a report; a report covers everything until now."""
 
 
 @routes.post("/v1/reports", status_code=201, response_model=ReportOut)

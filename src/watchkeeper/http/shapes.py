@@ -22,8 +22,8 @@ class Page(BaseModel, Generic[T]):
 class VerdictOut(BaseModel):
     decision_id: str
     result: Literal["ALLOW", "DEFER", "SKIP"]
-    reason: str | None = Field(description="Null for ALLOW. Stable codes.")
-    explanation: str = Field(description="For people; the words may change.")
+    reason: str | None = Field(description="Reason code, stable; null for ALLOW.")
+    explanation: str = Field(description="Reason as text, for people; the text may change.")
     evaluated_at: str
     defer_until_epoch: int | None
     retry_after_seconds: int | None
@@ -76,9 +76,7 @@ class DecisionTurnOut(BaseModel):
 
 
 class ShownDecisionOut(DecisionOut):
-    turns: list[DecisionTurnOut] = Field(
-        description="Turns that metered the run, the newest first."
-    )
+    turns: list[DecisionTurnOut] = Field(description="Turns that metered the run, newest first.")
 
 
 class TurnOut(BaseModel):
@@ -86,9 +84,9 @@ class TurnOut(BaseModel):
     tenant_id: str
     request_id: str
     user_id: str | None
-    decision_id: str | None = Field(description="The decision whose run it meters.")
+    decision_id: str | None = Field(description="Id of the decision whose run the turn meters.")
     state: Literal["running", "completed", "failed", "cancelled"]
-    selected_model: str = Field(description="The model that was asked for.")
+    selected_model: str = Field(description="Model of the request.")
     effective_model: str = Field(description="The model to use: quota was reserved for it.")
     policy_version: int
     estimated_input_tokens: int
@@ -104,19 +102,19 @@ class TurnOut(BaseModel):
     output_tokens: int | None
     charged_credits_micro: int | None
     computed_credits_micro: int | None = Field(
-        description="Credits that the usage comes to, uncapped."
+        description="Micro-credits of the usage, before the cap."
     )
     overshoot_capped: bool | None
-    event_id: str | None = Field(description="Its usage event in the outbox.")
+    event_id: str | None = Field(description="Id of the usage event in the outbox.")
 
 
 class ReservedTurnOut(TurnOut):
-    existing: bool = Field(description="The request id was known already; this is its turn.")
+    existing: bool = Field(description="True: the request id was known, and this is its turn.")
 
 
 class ShownTurnOut(TurnOut):
     event_status: str | None = Field(
-        description="pending, processing, delivered, dead or discarded; also after retention."
+        description="State of the usage event: pending, processing, delivered, dead or discarded."
     )
     event_at: str | None
 
@@ -132,12 +130,14 @@ class SettlementOut(BaseModel):
 
 
 class QuotaBucketOut(BaseModel):
-    user_id: str | None = Field(description="Null: of the tenant as a whole.")
+    user_id: str | None = Field(description="Id of the user; null: the bucket of the whole tenant.")
     period: Literal["daily", "monthly"]
-    bucket: str = Field(description="`total`, or a tier such as `tier:premium`.")
+    bucket: str = Field(
+        description="Name of the bucket: `total`, or a model tier such as `tier:premium`."
+    )
     starts_at: str
-    next_reset_at: str = Field(description="When the next period begins, with nothing used.")
-    limit: int | None = Field(description="In micro-credits, like the rest. Null: unlimited.")
+    next_reset_at: str = Field(description="Start of the next period, with nothing used.")
+    limit: int | None = Field(description="Limit in micro-credits; null: unlimited.")
     spent: int
     reserved: int
     remaining: int | None
@@ -160,13 +160,13 @@ class ExplainOut(BaseModel):
     checks: list[CheckOut]
     binding_check: str | None
     earliest_pass_at: str | None = Field(
-        description="From this second on a fresh event of the account and type is allowed, if"
+        description="Time from which a new event of the account and type is allowed, if"
         " nothing else happens and waiting retries run when due. Null for an ALLOW, or never."
     )
     never_passes_because: str | None
     smallest_change: Any
     no_change_because: str | None
-    agrees: bool = Field(description="The record decides to the recorded verdict again.")
+    agrees: bool = Field(description="True: replaying the record gives the recorded verdict.")
     run: RunOut | None = Field(description="Run that the ALLOW caused, as it is now.")
 
 
@@ -180,7 +180,7 @@ class TenantOut(BaseModel):
 
 class ApiKeyOut(BaseModel):
     key_id: str
-    tenant_id: str | None = Field(description="Null: for all tenants.")
+    tenant_id: str | None = Field(description="Id of the tenant; null: all tenants.")
     role: str
     expires_at: str | None
     revoked_at: str | None
@@ -189,7 +189,7 @@ class ApiKeyOut(BaseModel):
 
 
 class NewApiKeyOut(ApiKeyOut):
-    key: str | None = Field(description="Shown once. Null when the answer is repeated.")
+    key: str | None = Field(description="API key, shown once; null in a repeated answer.")
 
 
 class VersionOut(BaseModel):
@@ -198,11 +198,11 @@ class VersionOut(BaseModel):
 
 
 class AppliedOut(VersionOut):
-    warnings: list[str] = Field(description="Tenants and tiers that do not meet the document.")
+    warnings: list[str] = Field(description="Tenants and tiers that do not match the document.")
 
 
 class PolicyOut(VersionOut):
-    document: str = Field(description="TOML.")
+    document: str = Field(description="Policy document, as TOML.")
 
 
 class AccountOut(BaseModel):
@@ -230,24 +230,30 @@ class ScheduleOut(BaseModel):
 
 class SinkOut(BaseModel):
     name: str
-    tenant_id: str | None = Field(description="Null: for all tenants.")
+    tenant_id: str | None = Field(description="Id of the tenant; null: all tenants.")
     namespace: str
     topic: str
     kind: Literal["webhook", "nats"]
-    url: str = Field(description="Without user, password and query.")
-    old_secret_until: str | None = Field(description="Until then the secret before signs too.")
+    url: str = Field(description="URL to deliver to, without user, password and query.")
+    old_secret_until: str | None = Field(
+        description="Time until which the previous secret signs too."
+    )
     set_by: str
     created_at: str
     updated_at: str
 
 
 class SinkSetOut(SinkOut):
-    secret: str | None = Field(description="Shown once, and only if it was made just now.")
-    warning: str | None = Field(description="The topic may be a misspelling: names the nearest.")
+    secret: str | None = Field(
+        description="Secret for signatures; shown once, if it was generated by this call."
+    )
+    warning: str | None = Field(
+        description="Warning that the topic may be misspelled, with the nearest name."
+    )
 
 
 class KillSwitchOut(BaseModel):
-    tenant_id: str | None = Field(description="Null: for all tenants.")
+    tenant_id: str | None = Field(description="Id of the tenant; null: all tenants.")
     scope: str
     id: str | None
     on: bool
@@ -286,7 +292,7 @@ class BreakOut(BaseModel):
     seq: int
     entry_id: str | None
     what: Literal["changed", "moved", "missing", "cut", "unlinked", "rewritten"]
-    why: str = Field(description="For people; the words may change.")
+    why: str = Field(description="Reason as text, for people; the text may change.")
 
 
 class ChainOut(BaseModel):
@@ -294,13 +300,17 @@ class ChainOut(BaseModel):
     clean: bool
     first_broken: BreakOut | None
     broken: list[BreakOut]
-    after_seq: int = Field(description="Entries up to here were not looked at.")
-    entries: int = Field(description="How many were compared.")
+    after_seq: int = Field(description="Position before the first verified entry.")
+    entries: int = Field(description="Number of verified entries.")
     sealed_seq: int
-    sealed_hash: str = Field(description="With `sealed_seq` a checkpoint: keep it elsewhere.")
-    unsealed: int = Field(description="Entries that have no hash yet.")
+    sealed_hash: str = Field(
+        description="Hash at `sealed_seq`; both are a checkpoint to store elsewhere."
+    )
+    unsealed: int = Field(description="Number of entries without a hash yet.")
     pruned_to: int
-    checkpoint: CheckpointOut | None = Field(description="With which the chain was compared.")
+    checkpoint: CheckpointOut | None = Field(
+        description="Checkpoint that the chain was compared with."
+    )
 
 
 class MessageOut(BaseModel):
@@ -309,11 +319,9 @@ class MessageOut(BaseModel):
     namespace: str
     topic: str
     status: Literal["pending", "processing", "delivered", "dead"]
-    unhandled: bool = Field(
-        description="True if the message waits and no sink or handler takes it."
-    )
+    unhandled: bool = Field(description="True: no sink or handler takes the message.")
     attempts: int
-    generation: int = Field(description="How often it was redriven.")
+    generation: int = Field(description="Number of times the message was redriven.")
     dedupe_key: str | None
     ordering_key: str | None
     next_attempt_at: str
@@ -337,4 +345,6 @@ class ClockOut(BaseModel):
 class AdvancedOut(BaseModel):
     now: str
     steps: int
-    ran: dict[str, int] = Field(description="Messages on the way, by result: delivered, dead …")
+    ran: dict[str, int] = Field(
+        description="Number of due messages by result, such as delivered or dead."
+    )

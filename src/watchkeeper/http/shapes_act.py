@@ -18,8 +18,8 @@ class StepOut(BaseModel):
     status: StepStatus
     sequence: int
     dependencies: list[str]
-    attempts: int = Field(description="How many were started.")
-    retry_at: str | None = Field(description="When a failed one is tried again by itself.")
+    attempts: int = Field(description="Number of attempts that were started.")
+    retry_at: str | None = Field(description="Time of the automatic retry of a failed step.")
     reason: str | None
     data: dict[str, Any]
 
@@ -35,23 +35,29 @@ class IntentOut(BaseModel):
     status: IntentStatus
     attempt_status: Literal["STARTED", "SUCCEEDED", "FAILED", "SKIPPED"]
     approval: Literal["AUTO_EXECUTE", "REQUIRE_APPROVAL", "BLOCK"] = Field(
-        description="Decision of the policy when the action was asked for."
+        description="Approval that the policy asked for when the attempt started."
     )
-    reason: str | None = Field(description="Why policy decided so; or `outcome_unknown`.")
-    clause: str | None = Field(description="The line of policy that said so.")
-    explanation: str | None = Field(description="For people; the words may change.")
+    reason: str | None = Field(description="Reason of the approval decision, or `outcome_unknown`.")
+    clause: str | None = Field(description="Line of policy that decided.")
+    explanation: str | None = Field(description="Reason as text, for people; the text may change.")
     created_at: str
-    deadline_at: str = Field(description="Of the approval; once it is given, of the outcome.")
+    deadline_at: str = Field(
+        description="Deadline of the approval; after the approval, of the outcome."
+    )
     decided_at: str | None
     decided_by: str | None
     executing_at: str | None
     ended_at: str | None
     detail: str | None
-    is_late: bool = Field(description="Its plan went on without it: no outcome counts any more.")
+    is_late: bool = Field(
+        description="True: the plan went on without this attempt, and an outcome does not count."
+    )
 
 
 class ReportedOut(IntentOut):
-    counted: bool = Field(description="False: it came late, is recorded, and changed nothing.")
+    counted: bool = Field(
+        description="True: the plan used the outcome. False: it was late and only recorded."
+    )
 
 
 class PlanOut(BaseModel):
@@ -61,17 +67,17 @@ class PlanOut(BaseModel):
     plan_type: str
     objective: str
     status: PlanStatus
-    reason: str | None = Field(description="Why it is held back, paused or aborted.")
+    reason: str | None = Field(description="Reason why the plan is held back, paused or aborted.")
     completion_reason: Literal["objective_met", "all_steps_done"] | None
     steps: list[StepOut]
     intents: list[IntentOut] = Field(
-        description="Of one plan: every attempt. In a list: those under way."
+        description="Intents of the plan: all of them; in a list only those under way."
     )
     facts: dict[str, Any]
     constraints: dict[str, Any]
     source: str = Field(description="Origin of the plan: `caller`, `proposer` or `decision`.")
     correlation_id: str | None
-    version: int = Field(description="Grows each time the draft is written anew.")
+    version: int = Field(description="Version of the draft, one higher after each change.")
     created_at: str
     created_by: str
     approved_at: str | None
@@ -79,12 +85,12 @@ class PlanOut(BaseModel):
     activated_at: str | None
     expires_at: str
     ended_at: str | None
-    next_at: str | None = Field(description="When something happens by itself.")
+    next_at: str | None = Field(description="Time of the next automatic step.")
 
 
 class ProposedOut(PlanOut):
     dropped: list[dict[str, str]] = Field(
-        description="Suggested steps that are not allowed: `place` and `message`."
+        description="Proposed steps that were dropped: `place` and `message` of each."
     )
 
 
@@ -92,7 +98,7 @@ class PlanEntryOut(BaseModel):
     seq: int
     at: str
     kind: str
-    status: str | None = Field(description="Of the plan, afterwards.")
+    status: str | None = Field(description="Status of the plan after the entry.")
     reason: str | None
     step_id: str | None
     attempt: int | None
@@ -101,7 +107,7 @@ class PlanEntryOut(BaseModel):
 
 class ChoiceOut(BaseModel):
     deed: str
-    call: str = Field(description="The request that does it.")
+    call: str = Field(description="HTTP request that carries out the choice.")
     words: str
 
 
@@ -112,26 +118,32 @@ class WhyOut(BaseModel):
     plan_type: str
     status: PlanStatus
     reason: str | None
-    waits_for: str = Field(description="In words; they may change.")
-    until: str | None = Field(description="When something happens by itself.")
+    waits_for: str = Field(description="Cause of the wait as text; the text may change.")
+    until: str | None = Field(description="Time of the next automatic step.")
     expires_at: str
     next_step: StepOut | None
-    intent: IntentOut | None = Field(description="The attempt under way.")
+    intent: IntentOut | None = Field(description="Intent under way.")
     steps: list[StepOut]
-    recent: list[PlanEntryOut] = Field(description="The last lines of its ledger, oldest first.")
-    can: list[ChoiceOut] = Field(description="Choices of a person now, the most helpful first.")
+    recent: list[PlanEntryOut] = Field(
+        description="Newest ledger entries of the plan, oldest first."
+    )
+    can: list[ChoiceOut] = Field(description="Choices that a person has now, most useful first.")
 
 
 class ActExplainedOut(BaseModel):
     kind: Literal["plan", "intent"]
     id: str
     plan_id: str
-    result: str = Field(description="ACTIVATED or HELD of a plan, the approval of an intent.")
+    result: str = Field(
+        description="Result: ACTIVATED or HELD for a plan, the approval for an intent."
+    )
     reason: str | None
-    explanation: str = Field(description="In words; they may change.")
-    clause: str | None = Field(description="The line of policy that bound.")
+    explanation: str = Field(description="Reason as text, for people; the text may change.")
+    clause: str | None = Field(description="Line of policy that decided.")
     at: str
-    entry_id: str | None = Field(description="Null: as it would be decided now.")
+    entry_id: str | None = Field(
+        description="Id of the ledger entry; null: not decided yet, evaluated now."
+    )
     policy_version: int
 
 
@@ -141,4 +153,4 @@ class ActExplainOut(BaseModel):
     binding_check: str | None
     earliest_pass_at: str | None
     smallest_change: str | None
-    agrees: bool = Field(description="The record decides to what was recorded again.")
+    agrees: bool = Field(description="True: replaying the record gives the recorded result.")

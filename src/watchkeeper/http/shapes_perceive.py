@@ -20,12 +20,16 @@ class FactorsOut(BaseModel):
 
 
 class HeatOut(BaseModel):
-    heat_score: float = Field(description="0 to 1: the factors, weighted.")
+    heat_score: float = Field(
+        description="Heat score from 0 to 1: the weighted sum of the factors."
+    )
     heat_tier: Tier
     factors: FactorsOut
-    entered_at: str = Field(description="Since when it has this tier.")
+    entered_at: str = Field(description="Time at which the account entered the heat tier.")
     computed_at: str
-    updated_at: str | None = Field(description="When it was last written; null: not yet.")
+    updated_at: str | None = Field(
+        description="Time at which the heat was last stored; null: never."
+    )
 
 
 class WarmAccountOut(AccountOut):
@@ -35,14 +39,14 @@ class WarmAccountOut(AccountOut):
 class NextPullOut(BaseModel):
     connector_id: str
     next_pull_at: str
-    slot_at: str = Field(description="The slot of the cadence; a limit may have moved the pull.")
+    slot_at: str = Field(description="Slot of the cadence; a limit may move the pull.")
     tier: Tier
     depth: Depth
-    pulled_at: str | None = Field(description="When it was scheduled by cadence last.")
+    pulled_at: str | None = Field(description="Time at which the cadence last scheduled a pull.")
 
 
 class TierChangeOut(BaseModel):
-    at: str = Field(description="When it was noticed.")
+    at: str = Field(description="Time at which the change was computed.")
     entered_at: str
     tier: Tier
     was: Tier | None
@@ -57,15 +61,19 @@ class HeatDayOut(BaseModel):
 
 class ShownAccountOut(WarmAccountOut):
     next_pulls: list[NextPullOut]
-    tier_history: list[TierChangeOut] = Field(description="The newest first, at most 50.")
-    heat_days: list[HeatDayOut] = Field(
-        description="Where each day ended, the newest first, if policy keeps that."
+    tier_history: list[TierChangeOut] = Field(
+        description="Heat tier changes, newest first, at most 50."
     )
-    plans: list[PlanOut] = Field(description="The newest first, at most 20.")
+    heat_days: list[HeatDayOut] = Field(
+        description="Heat at the end of each day, newest first, if the policy keeps it."
+    )
+    plans: list[PlanOut] = Field(description="Plans of the account, newest first, at most 20.")
 
 
 class ChangedAccountOut(ShownAccountOut):
-    verdicts: list[VerdictOut] = Field(description="Of the triggers that the change was.")
+    verdicts: list[VerdictOut] = Field(
+        description="Verdicts on the triggers that the change fired."
+    )
 
 
 class ScheduledPullOut(BaseModel):
@@ -82,8 +90,8 @@ class ScheduledPullOut(BaseModel):
 
 class PullAnswerOut(BaseModel):
     scheduled: bool
-    reason: str | None = Field(description="Why not. Stable codes.")
-    explanation: str = Field(description="For people; the words may change.")
+    reason: str | None = Field(description="Reason code of a refusal, stable; null: scheduled.")
+    explanation: str = Field(description="Reason as text, for people; the text may change.")
     job: ScheduledPullOut | None
     retry_at: str | None = None
 
@@ -100,10 +108,10 @@ class PullOut(BaseModel):
     scheduled_at: str
     started_at: str | None
     ended_at: str | None
-    expires_at: str = Field(description="Until then its id is taken.")
-    signals: int | None = Field(description="How many it brought.")
+    expires_at: str = Field(description="Time until which a pull of the same id is a duplicate.")
+    signals: int | None = Field(description="Number of signals that the pull returned.")
     error: str | None
-    message_id: str = Field(description="Its message in the outbox.")
+    message_id: str = Field(description="Id of the message in the outbox.")
 
 
 class UnitsUsedOut(BaseModel):
@@ -114,8 +122,10 @@ class UnitsUsedOut(BaseModel):
 
 class PullBudgetOut(UnitsUsedOut):
     tenant_id: str
-    date_key: str = Field(description="The UTC day.")
-    remaining: int | None = Field(description="Null: there is no budget, nothing is pulled.")
+    date_key: str = Field(description="UTC day.")
+    remaining: int | None = Field(
+        description="Units left on the day; null: no budget, so nothing is pulled."
+    )
     max_pull_units_per_day: int | None
     max_per_connector_per_day: int | dict[str, int] | None
     connectors: dict[str, UnitsUsedOut]
@@ -123,10 +133,12 @@ class PullBudgetOut(UnitsUsedOut):
 
 class ConnectorOfTenantOut(BaseModel):
     tenant_id: str
-    rate_per_second: float | None = Field(description="The tenant's own, beside the shared one.")
+    rate_per_second: float | None = Field(
+        description="Pulls per second of the tenant, beside the shared rate."
+    )
     burst: int
     breaker: Literal["closed", "open", "half_open"]
-    failures: int = Field(description="In a row.")
+    failures: int = Field(description="Number of failures in a row.")
     open_until_at: str | None
 
 
@@ -136,7 +148,15 @@ class ConnectorOut(BaseModel):
     burst: int
     max_concurrency: int | None
     depth_units: dict[str, int]
-    has_cadence: bool = Field(description="Every account is pulled with it, by its tier.")
-    held_until_at: str | None = Field(description="Its upstream asked for patience until then.")
-    slots_in_use: int = Field(description="Counted where there is a max_concurrency.")
-    tenant: ConnectorOfTenantOut | None = Field(description="Null: no tenant was named.")
+    has_cadence: bool = Field(
+        description="True: the connector pulls every account at the cadence of its heat tier."
+    )
+    held_until_at: str | None = Field(
+        description="Time until which the other system asked to wait."
+    )
+    slots_in_use: int = Field(
+        description="Number of pulls under way; counted if there is a max_concurrency."
+    )
+    tenant: ConnectorOfTenantOut | None = Field(
+        description="Rate and breaker of the tenant; null: the request named no tenant."
+    )

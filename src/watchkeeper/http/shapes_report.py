@@ -17,16 +17,16 @@ class WindowOut(BaseModel):
 
 class CountOut(BaseModel):
     value: int
-    how: str = Field(description="How it was counted.")
+    how: str = Field(description="Method of counting.")
     window: WindowOut
     unit: str
 
 
 class LineOut(BaseModel):
-    label: str = Field(description="A result, a state or a kind.")
+    label: str = Field(description="Result, state or kind that is counted.")
     count: CountOut
-    detail: str | None = Field(description="A reason, where there is one.")
-    name: str | None = Field(description="Name that somebody else gave, such as a topic.")
+    detail: str | None = Field(description="Reason; null: none.")
+    name: str | None = Field(description="Name from outside, such as a topic.")
 
 
 class HeaderOut(BaseModel):
@@ -108,7 +108,9 @@ class SeriesOut(BaseModel):
 
 class ReportOut(BaseModel):
     report_id: str
-    trigger: str = Field(description="MANUAL, or the milestone: AUTO_12H, AUTO_24H.")
+    trigger: str = Field(
+        description="Origin of the report: MANUAL, or a milestone such as AUTO_12H."
+    )
     tenant_id: str
     generated_at: str
     header: HeaderOut
@@ -131,9 +133,13 @@ class ReportSummaryOut(BaseModel):
 class MilestoneOut(BaseModel):
     tenant_id: str
     milestone: str
-    after_hours: int | None = Field(description="Null: policy names it no more.")
+    after_hours: int | None = Field(
+        description="Hours after installation; null: the policy no longer has the milestone."
+    )
     due_at: str | None
-    outcome: Literal["GENERATED", "MISSED"] | None = Field(description="Final; null: nothing yet.")
+    outcome: Literal["GENERATED", "MISSED"] | None = Field(
+        description="Final outcome; null: none yet."
+    )
     report_id: str | None
     generated_at: str | None
     missed_at: str | None

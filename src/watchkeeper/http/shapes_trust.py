@@ -34,8 +34,10 @@ class PlanRunsOut(BaseModel):
 
 
 class PlanCreditsOut(BaseModel):
-    saved: int = Field(description="Charges of the turns of the saved runs.")
-    added: int = Field(description="Added runs, at the mean of their tenant's metered runs.")
+    saved: int = Field(description="Micro-credits charged for the runs that would not happen.")
+    added: int = Field(
+        description="Estimated micro-credits of added runs, at the tenant's mean charge."
+    )
     metered_runs: int
 
 
@@ -66,13 +68,15 @@ class AccountPlanOut(BaseModel):
     tenant_id: str
     account_id: str
     flips: int
-    runs: int = Field(description="More than recorded, or fewer.")
-    inferred_from: InferredOut = Field(description="Here replay ends and inference begins.")
+    runs: int = Field(description="Number of runs more than recorded; negative: fewer.")
+    inferred_from: InferredOut = Field(
+        description="First verdict that differs; later ones of the account are inferred."
+    )
 
 
 class PolicyPlanOut(BaseModel):
     flips: int
-    retimed: int = Field(description="Deferrals that stay deferrals, to another moment.")
+    retimed: int = Field(description="Number of deferrals that would move to another time.")
     events: int
     since: str
     until: str
@@ -101,7 +105,7 @@ class BundleOut(BaseModel):
     tenant_id: str
     decision_id: str
     seq: int
-    entry: str = Field(description="The ledger's entry, the exact text.")
+    entry: str = Field(description="Text of the ledger entry, byte for byte.")
     policy: BundlePolicyOut
     hash: str
 
@@ -113,7 +117,7 @@ class ProspectOut(BaseModel):
     explanation: str
     binding_check: str | None
     earliest_pass_at: str | None = Field(
-        description="From this second on a fresh event of the account and type is allowed, if"
+        description="Time from which a new event of the account and type is allowed, if"
         " nothing else happens and waiting retries run when due. Null for an ALLOW, or never."
     )
     never_passes_because: str | None

@@ -52,16 +52,22 @@ async def get_stream(
     tenant_id: Whose = None,
     after: Annotated[
         int | None,
-        Query(ge=0, le=INTEGER_MAX, description="Begin past this `seq`; else with what comes."),
+        Query(
+            ge=0, le=INTEGER_MAX, description="Start after this `seq`. Default: only new entries."
+        ),
     ] = None,
     stage: Stage | None = None,
     kind: Text = None,
     follow: Annotated[
-        bool, Query(description="Stay; false ends it where the ledger ends now.")
+        bool, Query(description="True: wait for new entries. False: end at the newest entry.")
     ] = True,
     last_event_id: Annotated[
         str | None,
-        Header(alias=LAST_ID, max_length=ID_LENGTH_MAX, description="Go on after this event."),
+        Header(
+            alias=LAST_ID,
+            max_length=ID_LENGTH_MAX,
+            description="Id of the last event received; the stream continues after it.",
+        ),
     ] = None,
 ) -> Response:
     """Follow ledger entries as they are committed, one event each, of a tenant or of all."""
