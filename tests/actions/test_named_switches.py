@@ -87,6 +87,6 @@ def test_a_repeat_under_a_switch_names_the_decision_and_not_the_switch(
     [first] = player.fire(event("ann", TRIGGER, key="k"))
     throw(db, "tenant", "holidays")
     [again] = player.fire(event("ann", TRIGGER, key="k"))
-    said = f"Its key belongs to decision {first.decision_id}."
+    said = f"The idempotency key belongs to decision {first.decision_id}."
     assert verdict_of(again).explanation == said
     assert explain_decision(db, ACME, again.decision_id).verdict.explanation == said

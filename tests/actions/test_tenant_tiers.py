@@ -72,7 +72,7 @@ def test_a_tier_that_was_lost_before_is_told_everywhere(db: Database, place: Pla
         "1 tenant has the tier fre, which this policy does not have"
     ]
     needs = show_overview(db, Populations(db), ACME).needs
-    assert needs[0].title == "The policy has no tier fre, which this tenant has"
+    assert needs[0].title == "The tenant tier fre is not in the policy"
     put_in_force(db, "")
     change_tenant(db, ACME, {"name": "Acme"})
     change_tenant(db, ACME, {"tier": None})

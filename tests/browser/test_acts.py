@@ -88,7 +88,7 @@ def test_a_dead_letter_is_redriven(bridge: Bridge, enter: Open) -> None:
     expect(page.get_by_text("the shop is closed").first).to_be_visible()
     page.get_by_role("button", name="Redrive", exact=True).click()
     agree(page, "Redrive")
-    expect(page.get_by_text("Put back into the outbox")).to_be_visible()
+    expect(page.get_by_text("is in the outbox again")).to_be_visible()
     live(page)
     expect(page.get_by_text("delivered", exact=True).first).to_be_visible()
     assert never_reloaded(page)

@@ -35,7 +35,7 @@ def test_a_document_is_checked_tried_and_put_in_force(
     expect(page.get_by_text("It is not in force.")).to_be_visible()
     page.get_by_label("How far back").select_option("1d")
     page.get_by_role("button", name="Try it").click()
-    expect(page.get_by_text("would have gone otherwise").first).to_be_visible()
+    expect(page.get_by_text("verdicts that differ").first).to_be_visible()
     expect(page.get_by_role("img", name="Flips by reason")).to_be_visible()
     found += audited(page, "tried")
     page.set_viewport_size({"width": 390, "height": 800})

@@ -42,7 +42,7 @@ TOLD = [
     (
         entry(Kind.PULL_ENDED, "SUCCEEDED"),
         {"connector_id": "crm", "signals": 1},
-        ("A pull found 1 signal", "crm"),
+        ("A pull returned 1 signal", "crm"),
     ),
     (
         entry(Kind.PULL_ENDED, "FAILED"),
@@ -65,12 +65,12 @@ TOLD = [
     (
         entry(Kind.ACCOUNT_CHANGED),
         {"changed": {"posture": [None, "EXPAND"], "lifecycle_state": ["a", "a"]}},
-        ("The account was told something new", "posture none → EXPAND"),
+        ("The account was changed", "posture none → EXPAND"),
     ),
     (
         entry(Kind.KILL_SWITCH_SET),
         {"on": True, "reason": "fire"},
-        ("A kill switch was thrown", "about · fire"),
+        ("A kill switch was turned on", "about · fire"),
     ),
 ]
 
@@ -84,6 +84,6 @@ def test_a_verdict_names_the_signal_that_it_answers() -> None:
     found = entry(Kind.VERDICT, "ALLOW")._replace(trigger_type="SIGNAL_ARRIVED")
     data = {"verdict": {"result": "ALLOW"}, "event": {}}
     assert words_of(found, data, "email.received").detail.startswith("Signal email.received.")
-    assert words_of(found, data).detail == "SIGNAL_ARRIVED. Nothing stood in the way."
+    assert words_of(found, data).detail == "SIGNAL_ARRIVED. Every check passed."
     retried = {**data, "event": {"retry_of": "x"}}
     assert words_of(found, retried).detail.startswith("The retry of SIGNAL_ARRIVED.")

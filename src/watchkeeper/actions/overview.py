@@ -206,14 +206,16 @@ def _needs(tx: ReadTx, budgets: Budgets, backlog: Backlog) -> Iterator[Need]:
 def _lost_tier(db: Database, tx: ReadTx, guess: Guess) -> Iterator[Need]:
     tier = guess.tier
     if tier is not None and tier not in tiers_of(db.policies.policy(tx, guess.version)):
-        title = f"The policy has no tier {tier}, which this tenant has"
-        yield Need(Urgency.BAD, title, "No limits of a tier hold for it.", "/policy?view=tenant")
+        title = f"The tenant tier {tier} is not in the policy"
+        yield Need(
+            Urgency.BAD, title, "No tier limits apply to this tenant.", "/policy?view=tenant"
+        )
 
 
 def _broken_ledger(tx: ReadTx) -> Iterator[Need]:
     found = newest_break(tx)
     if found is not None:
-        title = f"Entry {found.seq:,} of the ledger is not what was sealed"
+        title = f"Entry {found.seq:,} of the ledger does not match its hash"
         yield Need(Urgency.BAD, title, found.why, "/ledger")
 
 
@@ -239,13 +241,13 @@ def _letters(tx: ReadTx, backlog: Backlog) -> Iterator[Need]:
         yield Need(Urgency.BAD, title, detail, "/outbox?status=dead")
     oldest = backlog.oldest_due_at
     if oldest is not None and tx.now - oldest > LATE_US:
-        detail = "Messages are due and nobody takes them on: is a worker running?"
+        detail = "Messages are due and no worker takes them: is a worker running?"
         yield Need(
             Urgency.BAD, "Delivery is late", detail, "/outbox?status=pending", "since", oldest
         )
     for queue in backlog.unhandled:
-        title = f"Nobody takes {queue.topic}"
-        detail = f"{_counted(queue.unhandled, 'message')} wait for a handler or a sink."
+        title = f"No handler for {queue.topic}"
+        detail = f"{_counted(queue.unhandled, 'message')} without a handler or a sink."
         asked = urlencode({"status": "pending", "topic": queue.topic})
         yield Need(Urgency.BAD, title, detail, f"/outbox?{asked}")
 
@@ -259,8 +261,10 @@ def _switches(on: Sequence[KillSwitch]) -> Iterator[Need]:
 
 def _breakers(tx: ReadTx) -> Iterator[Need]:
     for name, failures, until in overview.open_breakers(tx, NEEDS_MAX):
-        detail = f"{_counted(failures, 'failure')} in a row opened its breaker."
-        yield Need(Urgency.BAD, f"Connector {name} rests", detail, "/connectors", "until", until)
+        detail = f"{_counted(failures, 'failure')} in a row opened the circuit breaker."
+        yield Need(
+            Urgency.BAD, f"Connector {name} is paused", detail, "/connectors", "until", until
+        )
 
 
 def _plans(tx: ReadTx) -> Iterator[Need]:
@@ -281,12 +285,14 @@ def _nearly_used(budgets: Budgets) -> Iterator[Need]:
         if not meter.is_nearly_used:
             continue
         if not meter.remaining:
-            title, detail = f"{meter.name}: used up", "What would go beyond the budget is refused"
+            title, detail = f"{meter.name}: used up", "Anything beyond the budget is refused"
             yield Need(Urgency.BAD, title, detail, "/budgets", "until", meter.until)
             continue
         title = f"{meter.name}: {meter.percent} % used"
         ahead = None if meter.projection is None else meter.projection.exhausted_at
-        detail = "It lasts to its end at this pace." if ahead is None else "At this pace it lasts"
+        detail = (
+            "It lasts for the period at this pace." if ahead is None else "At this pace it lasts"
+        )
         yield Need(Urgency.WAIT, title, detail, "/budgets", "until" if ahead else "", ahead)
 
 

@@ -20,23 +20,23 @@ class Words(NamedTuple):
 
 
 _TITLES: Mapping[str, str] = {
-    Kind.VERDICT: "A run was asked for",
+    Kind.VERDICT: "A trigger fired",
     Kind.RUN_ENDED: "A run ended",
     Kind.SCHEDULE_SET: "A schedule was set",
     Kind.SCHEDULE_REMOVED: "A schedule was removed",
     Kind.SCHEDULE_FIRED: "A schedule fired",
     Kind.SCHEDULE_MISSED: "A schedule was missed",
-    Kind.ACCOUNT_CHANGED: "The account was told something new",
-    Kind.MESSAGE_DEAD: "A message died",
-    Kind.MESSAGE_REDRIVEN: "A dead message was sent again",
+    Kind.ACCOUNT_CHANGED: "The account was changed",
+    Kind.MESSAGE_DEAD: "A message is dead",
+    Kind.MESSAGE_REDRIVEN: "A message was redriven",
     Kind.MESSAGE_DISCARDED: "A message was discarded",
-    Kind.TIER_CHANGED: "The tier changed",
-    Kind.PULL_DECIDED: "A pull was asked for",
+    Kind.TIER_CHANGED: "The heat tier changed",
+    Kind.PULL_DECIDED: "A pull was requested",
     Kind.PULL_ENDED: "A pull ended",
     Kind.BUDGET_SET: "The pull budget was set",
     Kind.CONNECTOR_SET: "A connector was set",
-    Kind.REPORT_GENERATED: "A report was made",
-    Kind.REPORT_FAILED: "A report could not be made",
+    Kind.REPORT_GENERATED: "A report was generated",
+    Kind.REPORT_FAILED: "A report failed",
     Kind.MILESTONE_MISSED: "A milestone was missed",
     Kind.TURN_RESERVED: "Credits were reserved",
     Kind.TURN_REFUSED: "Credits were refused",
@@ -45,16 +45,16 @@ _TITLES: Mapping[str, str] = {
     Kind.PLAN_UPDATED: "The plan was changed",
     Kind.PLAN_APPROVED: "The plan was approved",
     Kind.PLAN_HELD: "The plan is held back",
-    Kind.PLAN_ACTIVATED: "The plan began",
+    Kind.PLAN_ACTIVATED: "The plan was activated",
     Kind.PLAN_PAUSED: "The plan was paused",
-    Kind.PLAN_RESUMED: "The plan goes on",
+    Kind.PLAN_RESUMED: "The plan was resumed",
     Kind.PLAN_ABORTED: "The plan was aborted",
     Kind.PLAN_COMPLETED: "The plan is completed",
     Kind.PLAN_EXPIRED: "The plan expired",
-    Kind.FACTS_TOLD: "The plan was told facts",
-    Kind.PROPOSAL_REFUSED: "A suggested plan was refused",
-    Kind.STEP_STARTED: "A step began",
-    Kind.STEP_COMPLETED: "A step is done",
+    Kind.FACTS_TOLD: "Facts were added to the plan",
+    Kind.PROPOSAL_REFUSED: "A proposed plan was refused",
+    Kind.STEP_STARTED: "A step started",
+    Kind.STEP_COMPLETED: "A step completed",
     Kind.STEP_SKIPPED: "A step was skipped",
     Kind.STEP_FAILED: "A step failed",
     Kind.INTENT_APPROVED: "An action was approved",
@@ -62,13 +62,13 @@ _TITLES: Mapping[str, str] = {
     Kind.OUTCOME_LATE: "An outcome came too late",
     Kind.SINK_SET: "A sink was set",
     Kind.SINK_REMOVED: "A sink was removed",
-    Kind.KILL_SWITCH_SET: "A kill switch was moved",
+    Kind.KILL_SWITCH_SET: "A kill switch was changed",
     Kind.POLICY_APPLIED: "A policy was applied",
     Kind.SHADOW_SET: "A shadow policy was set",
     Kind.SHADOW_REMOVED: "A shadow policy was removed",
     Kind.TENANT_CREATED: "The tenant was created",
     Kind.TENANT_CHANGED: "The tenant was changed",
-    Kind.API_KEY_CREATED: "An API key was made",
+    Kind.API_KEY_CREATED: "An API key was created",
     Kind.API_KEY_REVOKED: "An API key was revoked",
     Kind.LEDGER_PRUNED: "The ledger was pruned",
 }
@@ -88,7 +88,7 @@ def words_of(entry: Entry, data: Mapping[str, Any], signal_type: str | None = No
 def _verdict(entry: Entry, data: Mapping[str, Any], signal_type: str | None) -> Words:
     title = {
         "ALLOW": "A run was allowed",
-        "DEFER": "A run was put off",
+        "DEFER": "A run was deferred",
         "SKIP": "No run",
     }.get(entry.result or "", _TITLES[Kind.VERDICT])
     event = data.get("event", {})
@@ -104,7 +104,7 @@ def _run_ended(entry: Entry, data: Mapping[str, Any]) -> Words:
     title = {
         "SUCCEEDED": "The run succeeded",
         "FAILED": "The run failed",
-        "OUTCOME_UNKNOWN": "Nobody knows how the run ended",
+        "OUTCOME_UNKNOWN": "The outcome of the run is unknown",
     }.get(entry.result or "", "The run ended")
     return Words(title, _joined(entry.trigger_type, data.get("error")))
 
@@ -129,9 +129,9 @@ def _tier(entry: Entry, data: Mapping[str, Any]) -> Words:
 def _pull_decided(entry: Entry, data: Mapping[str, Any]) -> Words:
     is_scheduled = entry.result == "SCHEDULED"
     title = "A pull was scheduled" if is_scheduled else "A pull was refused"
-    look = f"{str(data.get('depth', '')).lower()} look through {data.get('connector_id', '?')}"
+    look = f"{str(data.get('depth', '')).lower()} pull by {data.get('connector_id', '?')}"
     units = _count(data.get("units", 0), "unit") if is_scheduled else None
-    origin = {"signal": "because of a signal", "manual": "asked for by hand"}
+    origin = {"signal": "because of a signal", "manual": "requested manually"}
     why = origin.get(str(data.get("origin")))
     refused = None if is_scheduled else data.get("explanation") or entry.reason
     return Words(title, _joined(look.strip(), units, why, refused))
@@ -140,10 +140,10 @@ def _pull_decided(entry: Entry, data: Mapping[str, Any]) -> Words:
 def _pull_ended(entry: Entry, data: Mapping[str, Any]) -> Words:
     connector = data.get("connector_id")
     if entry.result != "SUCCEEDED":
-        title = "A pull failed" if entry.result == "FAILED" else "Nobody knows how a pull ended"
+        title = "A pull failed" if entry.result == "FAILED" else "The outcome of a pull is unknown"
         return Words(title, _joined(connector, data.get("error")))
     found = data.get("signals", 0)
-    return Words(f"A pull found {_count(found, 'signal')}", _joined(connector))
+    return Words(f"A pull returned {_count(found, 'signal')}", _joined(connector))
 
 
 def _reserved(_: Entry, data: Mapping[str, Any]) -> Words:
@@ -188,7 +188,7 @@ def _act(entry: Entry, data: Mapping[str, Any]) -> Words:
 
 
 def _switch(entry: Entry, data: Mapping[str, Any]) -> Words:
-    title = "A kill switch was thrown" if data.get("on") else "A kill switch was released"
+    title = "A kill switch was turned on" if data.get("on") else "A kill switch was turned off"
     return Words(title, _joined(entry.subject, data.get("reason"), _by(data)))
 
 

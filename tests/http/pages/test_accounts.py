@@ -107,7 +107,12 @@ def test_one_account_tells_all_that_is_known(door: Door) -> None:
     said = words(page)
     for part in ("What a trigger would get now", "Tier and score over time", "Next pulls"):
         assert part in said
-    for kind in ("A run was allowed", "A pull was scheduled", "A plan was drafted", "A step began"):
+    for kind in (
+        "A run was allowed",
+        "A pull was scheduled",
+        "A plan was drafted",
+        "A step started",
+    ):
         assert kind in said
     assert f"Signal {mine.canary}." in said
     assert page.count("<svg") >= 3, "two charts beside the mark of the house"

@@ -29,7 +29,7 @@ def test_the_clock_stands_on_every_page_with_its_buttons(visitor: Visitor) -> No
 
 
 def test_what_came_due_is_shown(dev_door: Door, visitor: Visitor) -> None:
-    assert "Time has not been moved yet" in visitor.get("/clock")
+    assert "The clock has not been advanced yet" in visitor.get("/clock")
     trigger(dev_door, "a")
     dev_door.clock.advance(minutes=2)
     trigger(dev_door, "a")  # deferred: its retry comes due later
@@ -38,7 +38,7 @@ def test_what_came_due_is_shown(dev_door: Door, visitor: Visitor) -> None:
     assert answer.headers["location"] == "/clock?from=%2Fplans&said=advanced"
     html = visitor.get("/clock?from=/plans&said=advanced")
     text = words(html)
-    assert "Time has moved on." in text
+    assert "The clock was advanced." in text
     assert "12 h: from 2030-01-01 00:02:00 UTC to 2030-01-01 12:02:00 UTC" in text
     assert "decision.retry delivered 1" in text
     assert "verdict ALLOW 1" in text
@@ -87,7 +87,7 @@ def test_a_tenants_key_sees_its_own_only(dev_door: Door, visitor: Visitor) -> No
     assert "decision.retry" in part(own.get("/clock"), "next")
     assert "What came due" in own.get("/clock")
     assert "decision.retry" not in words(other.get("/clock"))
-    assert "Time has not been moved yet" in other.get("/clock")
+    assert "The clock has not been advanced yet" in other.get("/clock")
 
 
 @pytest.mark.req("O-24")

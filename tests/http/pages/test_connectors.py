@@ -101,7 +101,7 @@ def test_an_open_breaker_and_the_pulls_that_opened_it(door: Door, visitor: Visit
     assert part(html, "pulls").count("FAILED") == 2
     assert "no &lt;credential&gt;" in html
     door.clock.advance(300)
-    assert "half open: one pull may see" in part(visitor.get(PATH), "connectors")
+    assert "half open: one pull may try" in part(visitor.get(PATH), "connectors")
 
 
 def test_pulls_go_back_page_by_page(door_sqlite: Door) -> None:

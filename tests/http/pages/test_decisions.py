@@ -47,7 +47,7 @@ def test_a_deferral_is_drawn_with_the_check_that_bound(door: Door) -> None:
     assert words(told["smallest_change"]) in said
     assert "(default)" in said, "who set each value"
     assert f"version {told['verdict']['policy_version']}" in said
-    assert "Nothing was allowed to run" in said
+    assert "No run was allowed" in said
     assert "the same from what was recorded" in said
 
 

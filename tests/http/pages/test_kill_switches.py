@@ -159,7 +159,7 @@ def test_a_tenants_key_touches_its_own_only(door: Door, visitor: Visitor) -> Non
         PATH.replace("/kill", "/v1/kill"), json={"scope": "all", "on": True, "reason": "r"}
     )
     html = visitor.get(PATH)
-    assert "Only a key for all tenants releases it." in html
+    assert "Only a key for all tenants can turn it off." in html
     assert f"{PATH}/release" not in html
     before = door.stored()
     visitor.post(f"{PATH}/release", PATH, 403, scope="all", reason="r")

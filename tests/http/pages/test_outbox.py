@@ -181,7 +181,7 @@ def test_one_message_is_shown_whole(door: Door, visitor: Visitor) -> None:
     html = visitor.get(f"/outbox/{message_id}")
     facts = part(html, "facts")
     assert "Attempts 3 of" in facts
-    assert "Died of REJECTED Last error no &lt;b&gt;answer&lt;/b&gt;" in facts
+    assert "Dead because REJECTED Last error no &lt;b&gt;answer&lt;/b&gt;" in facts
     assert "Ordering key order-1 Dedupe key key-1" in facts
     assert "&lt;script&gt;kim&lt;/script&gt;" in html
     assert "<script>kim" not in html
@@ -189,7 +189,7 @@ def test_one_message_is_shown_whole(door: Door, visitor: Visitor) -> None:
 
 def test_a_message_that_nobody_takes_says_so(door: Door, visitor: Visitor) -> None:
     message_id = write(door)
-    assert "Neither a handler nor a sink takes it here." in visitor.get(f"/outbox/{message_id}")
+    assert "No handler or sink takes this topic." in visitor.get(f"/outbox/{message_id}")
     door.place.execute(f"update outbox set last_error = '{UNHANDLED}'")
     assert "unhandled 1" in part(visitor.get("/outbox"), "topics")
 

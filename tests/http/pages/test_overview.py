@@ -42,7 +42,7 @@ def test_a_new_tenant_is_calm_and_says_what_to_do(visitor: Visitor) -> None:
     html = visitor.get("/")
     assert CALM in html
     assert "watchkeeper signal acme acct-1" in html
-    assert "Nothing asked for a run in the last hour." in html
+    assert "No triggers in the last hour." in html
     assert html.count("<h1") == 1
 
 
@@ -57,7 +57,7 @@ def test_verdicts_are_told_by_result_and_reason(
     if is_counted:
         count_ledger(door.db, ACME)
     html = visitor.get(f"/{window}")
-    assert "4 triggers asked for a run: 2 allowed, 1 deferred to later, 1 skipped." in words(html)
+    assert "4 triggers: 2 allowed, 1 deferred, 1 skipped." in words(html)
     assert part(html, "reasons").count("DEBOUNCED") == part(html, "reasons").count("COOLDOWN") == 1
     assert "/decisions?result=SKIP&amp;reason=DEBOUNCED" in html
     assert "ALLOW: 2 verdicts; DEFER: 1 verdicts; SKIP: 1 verdicts" in html  # the chart in words
@@ -67,7 +67,7 @@ def test_what_is_counted_and_what_is_not_yet_are_one_number(door: Door, visitor:
     trigger(door, "a", "b")
     count_ledger(door.db, ACME)
     trigger(door, "c")
-    assert "3 triggers asked for a run: 3 allowed" in visitor.get("/")
+    assert "3 triggers: 3 allowed" in visitor.get("/")
 
 
 def test_a_window_ends_where_it_says(door: Door, visitor: Visitor) -> None:
@@ -75,11 +75,11 @@ def test_a_window_ends_where_it_says(door: Door, visitor: Visitor) -> None:
     door.clock.advance(hours=2)
     trigger(door, "b")
     count_ledger(door.db, ACME)
-    assert "1 trigger asked for a run: 1 allowed" in visitor.get("/?window=1h")
-    assert "2 triggers asked" in visitor.get("/?window=24h")
+    assert "1 trigger: 1 allowed" in visitor.get("/?window=1h")
+    assert "2 triggers:" in visitor.get("/?window=24h")
     door.clock.advance(days=1)
-    assert "Nothing asked for a run in the last 24 hours." in visitor.get("/")
-    assert "2 triggers asked" in visitor.get("/?window=7d")
+    assert "No triggers in the last 24 hours." in visitor.get("/")
+    assert "2 triggers:" in visitor.get("/?window=7d")
 
 
 def test_a_window_that_is_none_is_named(visitor: Visitor) -> None:
@@ -101,7 +101,7 @@ def test_a_dead_letter_and_a_message_nobody_takes_need_somebody(
     assert CALM not in html
     assert "1 dead letter" in part(html, "needs")
     assert 'href="/outbox?status=dead"' in html
-    assert "Nobody takes orphans 1 message" in part(html, "needs")
+    assert "No handler for orphans 1 message" in part(html, "needs")
     assert "0 messages due" in part(html, "tiles")
 
 
@@ -149,7 +149,7 @@ def test_an_open_breaker_is_listed_while_it_is_open(door: Door, visitor: Visitor
         "update connector_states set failures = 5,"
         f" open_until_at = {until} where connector_id = 'crm'"
     )
-    assert "Connector crm rests 5 failures in a row" in part(visitor.get("/"), "needs")
+    assert "Connector crm is paused 5 failures in a row" in part(visitor.get("/"), "needs")
     door.clock.advance(minutes=2)
     assert CALM in visitor.get("/")
 
@@ -174,7 +174,7 @@ def test_an_entry_that_was_changed_after_it_was_sealed_is_told(
     assert CALM in visitor.get("/")
     Intruder(door.place).edit(2, "subject")
     html = visitor.get("/")
-    assert "Entry 2 of the ledger is not what was sealed" in part(html, "needs")
+    assert "Entry 2 of the ledger does not match its hash" in part(html, "needs")
     assert 'href="/ledger"' in html
 
 
@@ -200,10 +200,10 @@ def test_everybody_who_reads_sees_their_own_tenant_only(door: Door) -> None:
     door.tenant()
     door.tenant("beta")
     trigger(door, "acct-of-acme")
-    assert "1 trigger asked" in Visitor(door, "acme", "viewer").get("/")
-    assert "Nothing asked" in Visitor(door, "beta", "viewer").get("/")
+    assert "1 trigger:" in Visitor(door, "acme", "viewer").get("/")
+    assert "No triggers" in Visitor(door, "beta", "viewer").get("/")
     everybody = Visitor(door, None, "viewer")
-    assert "Nothing asked" in everybody.get("/?tenant=beta")
+    assert "No triggers" in everybody.get("/?tenant=beta")
     everybody.get("/?tenant=nobody", status=404)
 
 

@@ -172,7 +172,7 @@ def test_one_plan_is_told_in_one_screen(door: Door, visitor: Visitor) -> None:
 
 def test_a_plan_that_nobody_began_with_has_no_drawing(door: Door, visitor: Visitor) -> None:
     html = visitor.get(f"/plans/{draft(door)}")
-    assert "Nothing was begun yet." in html
+    assert "No step has started yet." in html
     assert "steps-chart" not in html
 
 

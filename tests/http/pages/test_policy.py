@@ -48,10 +48,10 @@ def chief(door: Door) -> Visitor:
 
 def test_without_a_document_what_ships_is_shown(chief: Visitor) -> None:
     text = chief.see("/policy")
-    assert "What ships is in force" in text
+    assert "The shipped policy is in force" in text
     assert "idempotency_ttl_seconds = 86400" in unescape(text)
     assert "No document was applied yet" in text
-    assert "What ships" in chief.see("/policy/0")
+    assert "Shipped policy" in chief.see("/policy/0")
 
 
 def test_the_document_its_history_and_its_meaning(door: Door, chief: Visitor) -> None:
@@ -67,7 +67,7 @@ def test_the_document_its_history_and_its_meaning(door: Door, chief: Visitor) ->
     assert "cooldown_seconds = 7200" in meaning
     assert "idempotency_ttl_seconds = 86400" in meaning
     assert "# a remark" not in meaning.partition("<textarea")[0]
-    assert "What rules acme" in chief.see("/policy?view=tenant")
+    assert "Policy of acme" in chief.see("/policy?view=tenant")
 
 
 def test_versions_are_compared(door: Door, chief: Visitor) -> None:
@@ -174,12 +174,12 @@ def test_a_document_says_what_it_would_change(door: Door, chief: Visitor) -> Non
     answer = chief.send("/policy/check", document=SHORTER)
     assert answer.status_code == 200
     told = words(answer.text)
-    assert "changes 1 value against what ships" in told
+    assert "changes 1 value against the shipped policy" in told
     assert "triggers.SIGNAL_ARRIVED.cooldown_seconds" in told
     assert "1 value changes" in unescape(answer.text)
     same = words(chief.send("/policy/check", document="\n").text)
-    assert "means the same" in same
-    assert "nothing to put in force" in same
+    assert "equal to the policy in force" in same
+    assert "nothing to apply" in same
     assert door.stored() == before
     assert chief.get("/policy/check").headers["location"] == "/policy"
 
@@ -190,8 +190,8 @@ def test_a_document_is_tried_on_the_record(door: Door, chief: Visitor) -> None:
     answer = chief.send("/policy/plan", document=SHORTER, since="1d")
     assert answer.status_code == 200, answer.text
     told = words(answer.text)
-    assert "2 events judged again" in told
-    assert "1 would have gone otherwise" in told
+    assert "2 events replayed" in told
+    assert "1 verdicts that differ" in told
     assert "1 → 2 runs" in told
     assert "1 runs added" in told
     assert "DEFER COOLDOWN → ALLOW" in answer.text
@@ -199,7 +199,7 @@ def test_a_document_is_tried_on_the_record(door: Door, chief: Visitor) -> None:
     assert 'href="/accounts/a?tenant=acme"' in answer.text
     assert door.stored() == before
     none = words(chief.send("/policy/plan", document="\n", since="1d").text)
-    assert "Not one verdict" in none
+    assert "No verdict would change" in none
     door.clock.advance(days=3)
     empty = words(chief.send("/policy/plan", document=SHORTER, since="1h", only="acme").text)
     assert "Nothing was recorded" in empty
@@ -257,13 +257,13 @@ def test_a_shadow_is_set_followed_and_promoted(door: Door, chief: Visitor) -> No
     answer = chief.send("/policy/shadows", document=SHORTER, name="calmer", reason="to see")
     assert answer.headers["location"] == "/policy/shadows/calmer?said=set"
     assert "calmer" in chief.see("/policy")
-    assert "Nowhere yet" in chief.see("/policy/shadows/calmer")
+    assert "No difference yet" in chief.see("/policy/shadows/calmer")
     played(door)
     follow_shadows(door.db)
     text = chief.see("/policy/shadows/calmer")
     told = words(text)
-    assert "2 events it was asked about" in told
-    assert "1 it would have judged otherwise" in told
+    assert "2 events evaluated" in told
+    assert "1 verdicts that differ" in told
     assert "DEFER COOLDOWN → ALLOW" in text
     assert "acme 2 1" in told
     assert chief.send("/policy/shadows/calmer/promote").status_code == 422  # nobody said why

@@ -28,9 +28,9 @@ WORDS = {
     "trigger": (
         "Triggers of one type are skipped, and runs of it that were allowed but not begun end."
     ),
-    "connector": "No pull is made through one connector; signals that come by themselves still do.",
-    "tier": "Turns do not use models of one tier; a lower one takes over where policy has it.",
-    "action": "Actions of one type are not begun; plans wait where they need one.",
+    "connector": "One connector is not called; signals sent to the API still arrive.",
+    "tier": "Models of one model tier are not used; turns get a lower tier, if there is one.",
+    "action": "Actions of one type are not started; plans that need one wait.",
 }
 EXAMPLES = {
     "trigger": "SIGNAL_ARRIVED",

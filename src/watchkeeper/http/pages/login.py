@@ -29,8 +29,8 @@ FILES = {
 }
 HELD_SECONDS = 300
 REFUSED = "This key is not accepted."
-TOO_MANY = "Too many keys were wrong. Try again in {seconds} seconds."
-NO_PAGES = "A key that only ingests has no pages to look at."
+TOO_MANY = "Too many wrong keys. Try again in {seconds} seconds."
+NO_PAGES = "A key of the role ingest cannot open the dashboard."
 
 routes = APIRouter(include_in_schema=False, route_class=OpenRoute)
 

@@ -66,10 +66,10 @@ def _sentence(verdicts: Verdicts) -> str:
     within = _WINDOWS[verdicts.window]
     about = "about " if verdicts.is_estimate else ""
     if not asked:
-        return f"Nothing asked for a run in {within}."
+        return f"No triggers in {within}."
     said = (
-        f"In {within} {about}{asked:,} {'trigger' if asked == 1 else 'triggers'} asked for a run:"
-        f" {totals[Result.ALLOW]:,} allowed, {totals[Result.DEFER]:,} deferred to later,"
+        f"In {within} {about}{asked:,} {'trigger' if asked == 1 else 'triggers'}:"
+        f" {totals[Result.ALLOW]:,} allowed, {totals[Result.DEFER]:,} deferred,"
         f" {totals[Result.SKIP]:,} skipped."
     )
     most = next((reason for result, reason, _ in verdicts.by_reason if result != "ALLOW"), None)
@@ -93,7 +93,7 @@ def _drawn_reasons(verdicts: Verdicts) -> Markup:
         layers = [verdicts.series(result, reason) for result, reason, _ in rest]
         summed = [sum(values) for values in zip(*layers, strict=True)]
         parts.append(Part("others", summed, Tone.GREY))
-    title = f"What was not allowed in {_WINDOWS[verdicts.window]}, by reason"
+    title = f"Refusals in {_WINDOWS[verdicts.window]}, by reason"
     return _bars(title, verdicts, parts, "verdicts", "by-reason")
 
 

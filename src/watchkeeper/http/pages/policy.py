@@ -140,7 +140,7 @@ def post_plan(page: Shown) -> Response:
 @routes.post("/policy/apply")
 @needs(Access.ADMINISTER, all_tenants=True, form_bytes_max=DOCUMENT_BYTES_MAX)
 def post_apply(page: Shown) -> Response:
-    """Put it in force, unless another one was since somebody compared the two."""
+    """Apply, unless another one was since somebody compared the two."""
     against = page.form.get("against", "")
     if not (against.isascii() and against.isdigit() and int(against) <= VERSION_MAX):
         raise Invalid.at("against", "must be the version that it was compared with")

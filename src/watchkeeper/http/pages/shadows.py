@@ -62,7 +62,7 @@ def get_shadow(name: str, page: Shown) -> Response:
 @routes.post("/policy/shadows/{name}/promote")
 @needs(Access.ADMINISTER, all_tenants=True)
 def post_promotion(name: str, page: Shown) -> Response:
-    """Put it in force; it is no shadow any more."""
+    """Apply; it is no shadow any more."""
     promote_shadow(page.server.db, name, author=page.caller.name, reason=reason(page))
     return page.back("/policy", "applied")
 
