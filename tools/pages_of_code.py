@@ -42,28 +42,28 @@ most particular place that names it: the shipped document, yours, the tenant's t
 
 TOPICS = {
     envelope.EVALUATION_REQUESTED: "A run that was allowed, for your decision handler.",
-    envelope.RETRY: "The one retry of a deferral, due when its place comes.",
-    envelope.DEFERRED: "Tells whoever listens that an event was deferred.",
+    envelope.RETRY: "The one retry of a deferral, due at its slot.",
+    envelope.DEFERRED: "Notice that an event was deferred.",
     envelope.SCHEDULED: "One account's event of a schedule, waiting for its second of the spread.",
     envelope.SIGNAL_HANDED_IN: "A signal from a transaction of yours, to be admitted.",
     envelope.SCHEDULE_DUE: "The next firing of a schedule.",
     envelope.SCHEDULE_SLICE: "The next accounts of a firing for all accounts of a tenant.",
     PULL_REQUESTED: "A pull that was scheduled, for its connector.",
     TICK: "The next due pulls of a tenant.",
-    ON_SIGNAL: "A signal of an account that is pulled whenever it says something.",
+    ON_SIGNAL: "A signal of an account in a heat tier with `pull_on_signal`.",
     SWEEP: "The next accounts of a tenant whose heat is brought up to date.",
     reporting.TICK: "A tenant's next milestone, for which a report may be due.",
-    envelope.REPORT_GENERATED: "Tells whoever listens that a report was stored.",
+    envelope.REPORT_GENERATED: "Notice that a report was stored.",
     ACTION_REQUESTED: "An approved attempt of a plan's step, for its action handler or a sink.",
     CYCLE: "The next cycle of a tenant's plans.",
-    envelope.PLAN_CHANGED: "Tells whoever listens that a plan has another status.",
+    envelope.PLAN_CHANGED: "Notice that a plan changed its status.",
     USAGE_SNAPSHOT: "What a turn used and was charged, for billing. Namespace `mini-chat`.",
-    envelope.MESSAGE_DEAD: "Tells whoever listens that a message is dead.",
+    envelope.MESSAGE_DEAD: "Notice that a message is dead.",
 }
 TOPICS_INTRO = """\
-Whatever leaves a transaction is a message in the outbox under a topic. These are the topics of
-Watchkeeper itself, with the shipped rules of their delivery; a policy may change what is not part
-of a promise. Topics of your own are delivered to the function registered with `app.on(topic)`.
+Everything that leaves a transaction is a message in the outbox, under a topic. These are the topics
+of Watchkeeper itself, with their default delivery rules. A policy may change the rules that no
+guarantee depends on. Topics of your own go to the function registered with `app.on(topic)`.
 
 A message is `pending` until it is due and a worker takes it, `processing` while that worker holds
 its lease, then delivered or `dead`. A dead one stays until somebody redrives or discards it."""
@@ -128,7 +128,7 @@ def errors_page() -> str:
     reasons = [(f"`{reason}`", _PHRASES.get(reason, _REST.get(reason, ""))) for reason in Reason]
     return page(
         "Errors and reasons",
-        "What is raised on purpose is a `watchkeeper.errors.WatchkeeperError`. Its `code` never"
+        "Every error of Watchkeeper is a `watchkeeper.errors.WatchkeeperError`. Its `code` never"
         " changes, the sentence may. `Invalid.problems` names each mistake and its place.",
         codes,
         "Errors of the database's driver are not raised: an `Unavailable` is, with the driver's"
@@ -156,35 +156,35 @@ _REST: Mapping[Reason, str] = {
 }
 
 _PULLS: Mapping[PullReason, str] = {
-    PullReason.RATE_LIMIT: "Too fast, too many at once, or its upstream asked for patience.",
+    PullReason.RATE_LIMIT: "A rate or concurrency limit, or the other system asked to wait.",
     PullReason.DUPLICATE: "A pull of this id was scheduled before.",
     PullReason.NO_BUDGET: "The tenant has no pull budget.",
     PullReason.BUDGET_EXCEEDED: "The day's units of the connector or of the tenant are used up.",
-    PullReason.CIRCUIT_OPEN: "The connector kept failing for this tenant and rests.",
+    PullReason.CIRCUIT_OPEN: "The connector failed repeatedly for this tenant and is paused.",
     PullReason.KILL_SWITCH: "A kill switch is on for all, for the tenant or for the connector.",
 }
 
 
 _ACTS: Mapping[str, str] = {
     Held.CONFLICT_ACTIVE_PLAN: "Another plan of the account and type is active.",
-    Held.PRECONDITIONS_UNMET: "A required fact or approval is missing, or the posture blocks it.",
+    Held.PRECONDITIONS_UNMET: "A fact or approval is missing, or the posture blocks the plan.",
     Held.RISK_ELEVATED: "An action is riskier than the tenant allows.",
-    Held.INVALID_PLAN_TYPE: "Policy no longer has the type, or the type no longer the action.",
-    Held.STEP_ORDER_VIOLATION: "The type's sequence has changed, and a step stands against it.",
-    Held.HUMAN_TOUCH_REQUIRED: "Policy approved it, and its type needs a person.",
+    Held.INVALID_PLAN_TYPE: "The policy no longer has the plan type or its action.",
+    Held.STEP_ORDER_VIOLATION: "The order of the plan type has changed, and a step breaks it.",
+    Held.HUMAN_TOUCH_REQUIRED: "The policy approved the plan, but its type needs a person.",
     acting.Reason.RETRY_LIMIT: "A step failed as often as its type allows.",
-    acting.Reason.OUTCOME_UNKNOWN: "Nobody said in time how it went, or its message died.",
-    acting.Reason.BLOCKED: "Policy lets nobody carry it out.",
-    acting.Reason.REJECTED: "A person said no.",
-    acting.Reason.UNANSWERED: "Nobody answered in time.",
-    acting.Reason.DEPENDENCY_SKIPPED: "It depends on a step that was skipped.",
-    acting.Reason.ACTION_FAILED: "Whoever carried it out says that it failed.",
+    acting.Reason.OUTCOME_UNKNOWN: "No outcome came in time, or the message is dead.",
+    acting.Reason.BLOCKED: "The policy blocks the action.",
+    acting.Reason.REJECTED: "A person rejected the action.",
+    acting.Reason.UNANSWERED: "No answer to the approval came in time.",
+    acting.Reason.DEPENDENCY_SKIPPED: "The step depends on a step that was skipped.",
+    acting.Reason.ACTION_FAILED: "The action handler or webhook reported a failure.",
     ApprovalReason.PROPOSE_ONLY: "Blocked: the tenant's agents may only propose.",
-    ApprovalReason.RISK_NOT_ALLOWED: "Blocked: it is riskier than the tenant allows.",
-    ApprovalReason.APPROVE_EACH: "Asked: every action is.",
-    ApprovalReason.RISK_NOT_LOW: "Asked: only low risk goes by itself.",
-    ApprovalReason.AUTONOMY_BUDGET_USED: "Asked: enough went by themselves today.",
-    ApprovalReason.LOW_RISK: "Let go: it is of low risk.",
+    ApprovalReason.RISK_NOT_ALLOWED: "Blocked: the action is riskier than the tenant allows.",
+    ApprovalReason.APPROVE_EACH: "Approval needed: the tenant approves each action.",
+    ApprovalReason.RISK_NOT_LOW: "Approval needed: only low risk runs automatically.",
+    ApprovalReason.AUTONOMY_BUDGET_USED: "Approval needed: the daily maximum is used up.",
+    ApprovalReason.LOW_RISK: "Runs automatically: the action has low risk.",
 }
 assert set(_ACTS) == {*Held, *acting.Reason, *ApprovalReason}
 

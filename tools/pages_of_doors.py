@@ -19,10 +19,10 @@ from watchkeeper.store.database import open_database
 
 CLI = """\
 Every command that prints something has `--json`. Tables have colours on a terminal and are plain
-in a pipe; `NO_COLOR` is honoured. What is wrong is said on stderr, one line for each thing.
+in a pipe; `NO_COLOR` is honoured. Errors are printed on stderr, one line each.
 `watchkeeper --install-completion` sets up completion for your shell.
 
-Exit codes: 0 done; 1 a check found something; 2 wrong usage or input; 3 database or file not reachable.
+Exit codes: 0 done; 1 a check found something; 2 wrong usage or input; 3 database not reachable.
 
 Commands that act on a database do so directly, with the rights of whoever can open it. Those that
 only read open SQLite read-only."""
@@ -31,7 +31,7 @@ HTTP = """\
 `Authorization: Bearer KEY`. The key of a tenant fixes the tenant; a key for all tenants names it,
 as `tenant_id` in the body or, for GET and DELETE, in the query. Roles build on each other:
 `ingest` may send signals and triggers and meter turns, `viewer` may read its tenant, `operator`
-may also work at the desk, keep plans and answer what they ask, ask for pulls and throw switches,
+may also redrive messages, manage plans, approve intents, request pulls and set kill switches,
 `admin` may also change keys, pull budgets, schedules and sinks and, for all tenants, tenants,
 connectors and the policy.
 
@@ -41,13 +41,13 @@ Lists are `{"items": [...], "next_cursor": ...}` and take `limit` and `cursor`. 
 problem details (RFC 9457), see [errors](errors.md). The whole description, with schemas and
 examples, is served at `/openapi.json`.
 
-Where the database is at fault, the answer is 503 with `Retry-After`: `unavailable` when it cannot
-be reached or cannot serve, `busy` when others held what was needed for too long. 504 `timed_out`
-is a statement that ran longer than is allowed; the same request may take as long again. After each
-of these nothing was done. After 503 `outcome_unknown` it may have been: repeat it under the same
-key. `POST /v1/clock/advance` answers 503 `unavailable` also when due messages are not delivered
-within five seconds: the clock may have moved part of the way, to the moment that `detail` names.
-A repeat under the same key goes on from there.
+If the database fails, the answer is 503 with `Retry-After`: `unavailable` when it cannot be
+reached, `busy` when other transactions held a row for too long. 504 `timed_out` is a statement that
+ran too long; a repeat may take as long. After each of these nothing was done. After 503
+`outcome_unknown` the change may be committed: repeat the request under the same key.
+`POST /v1/clock/advance` also answers 503 `unavailable` when due messages are not delivered within
+five seconds: the clock may have moved part of the way, to the time in `detail`. A repeat under the
+same key continues from there.
 
 `POST /v1/signals` takes plain JSON (`application/json`) and CloudEvents 1.0: one event
 (`application/cloudevents+json`), a batch (`application/cloudevents-batch+json`), or binary mode,
@@ -60,13 +60,12 @@ route. For a day, the same request under the same key changes nothing more and g
 answer again, with `Idempotency-Replayed: true`. Another request under the same key is refused: 422
 `idempotency_key_reused`. A request that was refused leaves its key free.
 
-The key and the change are one transaction. A server that is killed after it, an answer that is
-lost, or a 503 `outcome_unknown` does not free the key: send the same request again. Where the
-first answer was not kept, the repeat is answered from what is stored, as the table says. Two
+The key and the change are one transaction. A killed server, a lost answer or a 503
+`outcome_unknown` does not free the key: send the same request again. If the first answer was not
+kept, the repeat is answered from the stored data, as the table says. Two
 requests at the same time under one key make one change; the second waits for the first.
 
-PUT, PATCH and DELETE take no key. They say how things shall be, so that a repeat changes nothing
-more."""
+PUT, PATCH and DELETE take no key. They are idempotent: a repeat changes nothing more."""
 
 
 def commands() -> Iterator[tuple[str, Any]]:

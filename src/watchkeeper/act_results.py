@@ -39,7 +39,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How an action went. `later`: somebody will report it, by the intent's id."""
+    """Outcome of an action. `later`: it will be reported, by the intent's id."""
 
     succeeded: bool | None
     detail: str | None = None
@@ -59,7 +59,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Suggestion of a proposer. It becomes a draft; steps that the plan type forbids are dropped.
+    """Proposal of a proposer. It becomes a draft plan without the steps that the type forbids.
 
     A step is `{"action_type": …, "step_id"?, "sequence"?, "dependencies"?, "data"?}`.
     """
@@ -83,6 +83,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
+    """A step of a plan, and its state."""
+
     step_id: str
     action_type: str
     status: str
@@ -161,6 +163,8 @@ class Intent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
+    """A plan, its steps and its state."""
+
     plan_id: str
     tenant_id: str
     account_id: str

@@ -144,7 +144,7 @@ class App(
         correlation_id: str | None = None,
         action_saturation_score: float | None = None,
     ) -> Verdict:
-        """Ask for a decision run of an account. The answer is committed when it returns."""
+        """Fire a trigger of an account. The verdict is committed when the call returns."""
         event = _given(
             account_id=account_id,
             trigger_type=trigger_type,
@@ -156,7 +156,7 @@ class App(
         return self.trigger_many(tenant_id, [event])[0]
 
     def trigger_many(self, tenant_id: str, events: Sequence[Mapping[str, object]]) -> list[Verdict]:
-        """Ask for many at once: one answer each, in order. One wrong event refuses them all."""
+        """Fire many triggers: one verdict each, in order. One invalid event refuses all of them."""
         tenant = TenantId(inputs.parse_tenant_id(tenant_id))
         decided = fire_triggers(self.admission, tenant, inputs.parse_triggers(events))
         return [verdict_of(one) for one in decided]
@@ -170,7 +170,7 @@ class App(
         lifecycle_state: str | None = None,
         attributes: Mapping[str, Any] | None = None,
     ) -> list[Verdict]:
-        """Tell an account something new. A change of posture or lifecycle state is a trigger."""
+        """Change an account. A change of its posture or lifecycle state fires a trigger."""
         tenant = TenantId(inputs.parse_tenant_id(tenant_id))
         given = _given(
             posture=posture,
@@ -195,7 +195,7 @@ class App(
         dedupe_key: str | None = None,
         ordering_key: str | None = None,
     ) -> str:
-        """Leave a message in your own open transaction; its id.
+        """Write a message in your own open transaction, and return its id.
 
         `connection` is a SQLAlchemy connection or session, or one of psycopg or sqlite3. The
         message is committed with your rows, or rolled back with them.
@@ -218,7 +218,7 @@ class App(
     def apply_policy(
         self, document: str | Mapping[str, object], *, reason: str, author: str = AUTHOR
     ) -> Policy:
-        """Put a policy in force (TOML text, or a mapping) for every later decision."""
+        """Apply a policy (TOML text, or a mapping) to every later decision."""
         return apply_policy(self.db, document, author=author, reason=reason)
 
     def schedule(
@@ -233,7 +233,7 @@ class App(
         catch_up: CatchUpName = "fire_once",
         spread_seconds: int | None = None,
     ) -> Schedule:
-        """Fire a trigger by the calendar: for one account, or for all of the tenant."""
+        """Set a schedule that fires a trigger, for one account or for all of the tenant."""
         given = _given(
             trigger_type=trigger_type,
             cron=cron,
@@ -267,7 +267,7 @@ class App(
         tenant_id: str = SYSTEM,
         on: bool = True,
     ) -> None:
-        """Throw a kill switch (or release it with `on=False`), for a tenant or for all."""
+        """Turn a kill switch on (or off, with `on=False`), for a tenant or for all."""
         set_kill_switch(
             self.db, TenantId(tenant_id), scope, id, on=on, reason=reason, set_by=AUTHOR
         )
@@ -275,14 +275,14 @@ class App(
     # -- looking back --------------------------------------------------------------------
 
     def explain(self, decision_id: str, *, tenant_id: str | None = None) -> Explanation:
-        """Why a decision went as it did: every check, which one bound; and the state of its run."""
+        """Explain a decision: each check, the one that decided, and the state of its run."""
         owner = locate_tenant(self.db, Thing.DECISION, decision_id, tenant_id)
         return explain_decision(self.db, TenantId(owner), decision_id)
 
     # -- working --------------------------------------------------------------------------
 
     def start_workers(self, settings: WorkerSettings | None = None) -> Workers:
-        """Deliver in the background from now on, until `close`."""
+        """Start workers in the background. They run until `close`."""
         self.db.check_open()
         if self._workers is None:
             self._workers = Workers(
@@ -298,7 +298,7 @@ class App(
         return self._workers
 
     def run(self, *, host: str = "127.0.0.1", port: int = 8484) -> None:
-        """Serve the HTTP API and work, in this process, until it is told to stop."""
+        """Run the server and the workers in this process, until SIGTERM or SIGINT."""
         self.db.check_open()
         from watchkeeper.http.server import serve_app
 
@@ -316,7 +316,7 @@ class App(
         self.close()
 
     def close(self) -> None:
-        """Finish or give back what is under way, and let go of the database.
+        """Stop the workers, finish or return their messages, and close the database.
 
         Every other method then raises `Closed`. `with App(…) as app` closes at the end.
         """

@@ -24,7 +24,7 @@ class DrainMethods:
     loop: LoopThread
 
     def drain(self, *, raise_errors: bool = False) -> Counter[str]:
-        """Deliver everything that is due while the caller waits, and say how much that was.
+        """Deliver every due message while the caller waits, and return the counts.
 
         Sync handlers run in the caller's thread; async ones, and those of actions and connectors,
         on an event loop of the app's own, so that it may be called inside a running loop too.
@@ -39,7 +39,7 @@ class DrainMethods:
 
 
 class Clock:
-    """The database's clock. Where it is virtual, time passes when you say so."""
+    """The clock of the database. A virtual clock moves only by `advance`."""
 
     def __init__(self, app: DrainMethods) -> None:
         self._app = app
@@ -48,7 +48,7 @@ class Clock:
         return to_datetime(clock_now(self._app.db)[0])
 
     def advance(self, seconds: float = 0, *, raise_errors: bool = False, **more: float) -> Advanced:
-        """Move on by `seconds`, `minutes`, `hours`, `days`; deliver what falls due on the way.
+        """Advance the clock by `seconds`, `minutes`, `hours`, `days`; deliver due messages.
 
         With `raise_errors` the first exception of a handler is raised when the clock has arrived.
         """

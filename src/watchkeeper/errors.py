@@ -2,13 +2,13 @@
 
     WatchkeeperError
     ├── NotFound          the caller named something that does not exist
-    ├── Conflict          the request was fine, the present state forbids it
+    ├── Conflict          the request is valid, but the current state does not allow it
     │   ├── IllegalTransition
     │   └── LeaseLost
     ├── Invalid           the request itself is wrong; `problems` name each place
     ├── QuotaExceeded     no model of the cascade has room; `retry_at` says when one may
     ├── Unauthorized      no key, or one that is not accepted
-    ├── Forbidden         the key's role or tenant does not reach this far
+    ├── Forbidden         the role or tenant of the key does not allow it
     └── Unavailable       nothing is wrong with the request: try again
         ├── Overloaded    too much is under way
         │   └── TenantOverloaded  of this tenant
@@ -70,7 +70,7 @@ class Invalid(WatchkeeperError):
 
 
 class QuotaExceeded(WatchkeeperError):
-    """Refused before any work began. `retry_at` is the next reset that may help, if one does."""
+    """No quota is left; no work was started. `retry_at` is the next reset that may help."""
 
     code = "quota_exceeded"
 
@@ -109,7 +109,7 @@ class IllegalTransition(Conflict):
 
 
 class LeaseLost(Conflict):
-    """Somebody else holds the message now, or it has ended; this result is dropped."""
+    """Another worker has the lease, or the message has ended; this result is dropped."""
 
     code = "lease_lost"
 
@@ -118,13 +118,13 @@ class LeaseLost(Conflict):
 
 
 class Overloaded(Unavailable):
-    """Too much is under way; nothing was done."""
+    """Too many requests are under way; nothing was done."""
 
     code = "overloaded"
 
 
 class TenantOverloaded(Overloaded):
-    """The tenant, or the key for all tenants, has its share of the places in use."""
+    """The tenant, or the key for all tenants, has too many requests under way."""
 
     code = "tenant_overloaded"
 
@@ -136,7 +136,7 @@ class Busy(Unavailable):
 
 
 class TimedOut(Unavailable):
-    """The database ended a statement that ran for too long. The same again may take as long."""
+    """The database ended a statement that ran for too long. A repeat may take as long."""
 
     code = "timed_out"
 
@@ -151,6 +151,6 @@ class Closed(Unavailable):
 
 
 class CommitUnknown(Unavailable):
-    """The connection was lost while COMMIT was under way: it may or may not have happened."""
+    """The connection was lost during COMMIT: the change may or may not be committed."""
 
     code = "outcome_unknown"

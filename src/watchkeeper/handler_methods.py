@@ -105,7 +105,7 @@ class HandlerMethods:
         deep_units: int = 3,
         cadence: bool = True,
     ) -> Callable[[ConnectorT], ConnectorT]:
-        """Register the function, sync or async, that looks at an account upstream.
+        """Register the function, sync or async, that pulls an account from another system.
 
         Every account is pulled with it by the cadence of its tier, unless `cadence` is False.
         Limits are those of the first registration, until somebody sets others.
@@ -155,7 +155,7 @@ class HandlerMethods:
         return register
 
     def proposer(self, plan_type: str | None = None) -> Callable[[ProposerT], ProposerT]:
-        """Register the function, sync or async, that suggests plans: of a type, or of any.
+        """Register the function, sync or async, that proposes plans, of one type or of any.
 
         This is the place for an LLM. What it suggests becomes a draft, and is never carried out
         before somebody approves it.

@@ -29,7 +29,7 @@ class LedgerMethods:
     db: Database
 
     def seal_ledger(self) -> int:
-        """Give every entry its hash now; how many got one. Workers do so every second."""
+        """Hash every entry that has no hash yet; return how many. Workers do so every second."""
         return seal_ledger(self.db)
 
     def verify_ledger(
@@ -40,7 +40,7 @@ class LedgerMethods:
         since_checkpoint: bool = False,
         newest: int | None = None,
     ) -> ChainReport:
-        """Compute a tenant's chain again: `breaks` names what is not as it was sealed."""
+        """Verify a tenant's hash chain. `breaks` names the entries that do not match."""
         return verify_ledger(
             self.db,
             _owner(tenant_id),
@@ -50,7 +50,7 @@ class LedgerMethods:
         )
 
     def checkpoint_ledger(self, tenant_id: str) -> Checkpoint:
-        """Where a tenant's chain stands: keep it outside, and verify against it later."""
+        """Make a checkpoint of a tenant's hash chain. Store it elsewhere, to verify against it."""
         return make_checkpoint(self.db, _owner(tenant_id), made_by=AUTHOR)
 
     def export_ledger(
@@ -62,7 +62,7 @@ class LedgerMethods:
         return export_ledger(self.db, owner, Path(path), made_by=AUTHOR, before=moment)
 
     def prune_ledger(self, tenant_id: str, checkpoint: Checkpoint) -> PruneReport:
-        """Remove what was exported before the checkpoint and the policy no longer asks for."""
+        """Remove entries that are exported up to the checkpoint and past the retention."""
         return prune_ledger(self.db, _owner(tenant_id), checkpoint, pruned_by=AUTHOR)
 
 

@@ -35,7 +35,7 @@ class PerceiveMethods:
         pull_job_id: str | None = None,
         correlation_id: str | None = None,
     ) -> PullAnswer:
-        """Ask for one look at an account, by any connector; it starts no cadence.
+        """Request one pull of an account by a connector. It starts no cadence.
 
         Without an id of yours, the same pull within the same hour is one. A refusal is an
         answer: `reason` says why, and `retry_at` when to ask again where that is known.
@@ -69,7 +69,7 @@ class PerceiveMethods:
         max_pull_units_per_day: int,
         max_per_connector_per_day: int | Mapping[str, int] | None = None,
     ) -> PullBudget:
-        """Set how many units a tenant may pull in a UTC day: in all, and with each connector.
+        """Set the units that a tenant may pull in a UTC day: in total, and by connector.
 
         One number is a cap for each connector. What was pulled today counts.
         """
@@ -84,16 +84,16 @@ class PerceiveMethods:
         return show_pull_budget(self.db, tenant).shown()
 
     def remove_pull_budget(self, tenant_id: str) -> None:
-        """From now on nothing is pulled for the tenant: NO_BUDGET."""
+        """Remove the pull budget of a tenant. Every later pull is refused: NO_BUDGET."""
         set_pull_budget(self.db, _tenant(tenant_id), None, by=AUTHOR)
 
     def pull_budget(self, tenant_id: str, date: date | str | None = None) -> PullBudget:
-        """Show what a tenant pulled on a UTC day (default: today), and what is left."""
+        """Show the units that a tenant pulled on a UTC day (default: today) and has left."""
         day = None if date is None else perceive_inputs.parse_day(date)
         return show_pull_budget(self.db, _tenant(tenant_id), day).shown()
 
     def heat(self, tenant_id: str, account_id: str) -> Heat:
-        """Show how warm an account is now."""
+        """Show the current heat of an account."""
         name = AccountId(inputs.parse_account_id(account_id))
         return show_heat(self.db, _tenant(tenant_id), name)
 

@@ -26,7 +26,7 @@ MILLI = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heat:
-    """How warm an account is at `computed_at`: scores from 0 to 1, and its tier."""
+    """Heat of an account at `computed_at`: scores from 0 to 1, and its heat tier."""
 
     heat_score: float
     heat_tier: str  # HOT, WARM or COLD
@@ -119,7 +119,7 @@ class ScheduledPull:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullAnswer:
-    """Whether a pull was scheduled, or why not and when to ask again, if that is known."""
+    """Answer to a pull: scheduled, or the reason and, if known, the time to retry."""
 
     scheduled: bool
     reason: PullReason | None

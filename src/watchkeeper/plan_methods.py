@@ -48,7 +48,7 @@ class ReportedOutcome(NamedTuple):
 
 
 class PlanDoor:
-    """Plans of an app: make them, approve them, stop them, look at them."""
+    """Plans of an app: create, approve, pause, abort and show them."""
 
     def __init__(self, carrier: Plans, proposers: Mapping[str, Proposer]) -> None:
         self._carrier = carrier
@@ -68,7 +68,7 @@ class PlanDoor:
         correlation_id: str | None = None,
         by: str = AUTHOR,
     ) -> Plan:
-        """Write a draft. A step is a mapping, or the name of its action."""
+        """Create a draft plan. A step is a mapping, or the name of its action."""
         tenant = _tenant(tenant_id)
         new = _new_plan(
             account_id, plan_type, steps, objective, expires_at, facts, constraints, correlation_id
@@ -89,7 +89,7 @@ class PlanDoor:
         by: str = AUTHOR,
         tenant_id: str | None = None,
     ) -> Plan:
-        """Write a draft anew, whole."""
+        """Replace a draft plan as a whole."""
         new = _new_plan(
             account_id, plan_type, steps, objective, expires_at, facts, constraints, None
         )
@@ -106,7 +106,7 @@ class PlanDoor:
         context: Mapping[str, Any] | None = None,
         by: str = AUTHOR,
     ) -> Plan:
-        """Ask the registered proposer; what it suggests becomes a draft, sanitised."""
+        """Create a draft plan from the registered proposer. Forbidden steps are dropped."""
         given = {"account_id": account_id, "plan_type": plan_type, "context": dict(context or {})}
         asked = inputs.parse(act_inputs.ProposeIn, given)
         tenant = _tenant(tenant_id)
@@ -122,7 +122,7 @@ class PlanDoor:
         is_person: bool = True,
         tenant_id: str | None = None,
     ) -> Plan:
-        """Say yes to a draft, in the name of a person."""
+        """Approve a draft plan, in the name of a person."""
         owner = self._owner(plan_id, tenant_id)
         self._carrier.approve(owner, plan_id, reason, by=by, is_person=is_person)
         return self.get(plan_id, tenant_id=owner)
@@ -137,7 +137,7 @@ class PlanDoor:
     def resume(
         self, plan_id: str, reason: str | None = None, *, by: str, tenant_id: str | None = None
     ) -> Plan:
-        """Go on, with a fresh allowance of attempts."""
+        """Resume a plan with all its attempts."""
         owner = self._owner(plan_id, tenant_id)
         self._carrier.resume(owner, plan_id, reason, by=by)
         return self.get(plan_id, tenant_id=owner)
@@ -152,7 +152,7 @@ class PlanDoor:
     def skip(
         self, plan_id: str, step_id: str, reason: str, *, by: str, tenant_id: str | None = None
     ) -> Plan:
-        """Leave a step out, for a reason."""
+        """Skip a step of a plan, for a reason."""
         owner = self._owner(plan_id, tenant_id)
         self._carrier.skip(owner, plan_id, step_id, reason, by=by)
         return self.get(plan_id, tenant_id=owner)
@@ -165,7 +165,7 @@ class PlanDoor:
         by: str = AUTHOR,
         tenant_id: str | None = None,
     ) -> Plan:
-        """New facts about a plan; they may meet its objective."""
+        """Add facts to a plan. They may meet its objective."""
         told = inputs.parse(act_inputs.FactsIn, {"facts": dict(facts)})
         owner = self._owner(plan_id, tenant_id)
         self._carrier.tell(owner, plan_id, loads(told.facts), by=by)
@@ -186,7 +186,7 @@ class PlanDoor:
         before: str | None = None,
         limit: int = PAGE,
     ) -> list[Plan]:
-        """Plans of a tenant, the newest first; `before` is the id of the last one seen."""
+        """Plans of a tenant, newest first; `before` is the id of the last one seen."""
         given = {"account_id": account_id, "plan_type": plan_type, "status": status}
         filters = {name: value for name, value in given.items() if value is not None}
         tenant = _tenant(tenant_id)
@@ -199,7 +199,7 @@ class PlanDoor:
         return show_plan.why_plan(self._carrier.db, owner, plan_id)
 
     def explain(self, plan_id: str, *, tenant_id: str | None = None) -> ActExplanation:
-        """Why its gate let a plan pass, or held it back."""
+        """Explain why its gate passed or held a plan."""
         return explain_plan(self._carrier.db, self._owner(plan_id, tenant_id), plan_id)
 
     def run_cycle(self, tenant_id: str | None = None) -> Counter[str]:
@@ -215,7 +215,7 @@ class PlanDoor:
 
 
 class IntentDoor:
-    """Intents of an app: answer them, report how they went, look at them."""
+    """Intents of an app: approve or reject them, report outcomes, show them."""
 
     def __init__(self, carrier: Plans) -> None:
         self._carrier = carrier
@@ -223,7 +223,7 @@ class IntentDoor:
     def approve(
         self, intent_id: str, reason: str | None = None, *, by: str, tenant_id: str | None = None
     ) -> Intent:
-        """Say yes: it is carried out."""
+        """Approve an intent: its action is carried out."""
         owner = self._owner(intent_id, tenant_id)
         self._carrier.approve_intent(owner, intent_id, reason, by=by)
         return self.get(intent_id, tenant_id=owner)
@@ -231,7 +231,7 @@ class IntentDoor:
     def reject(
         self, intent_id: str, reason: str | None = None, *, by: str, tenant_id: str | None = None
     ) -> Intent:
-        """Say no: the step has failed, and the plan waits for a person."""
+        """Reject an intent: its step fails, and the plan pauses until a person resumes it."""
         owner = self._owner(intent_id, tenant_id)
         self._carrier.reject_intent(owner, intent_id, reason, by=by)
         return self.get(intent_id, tenant_id=owner)
@@ -244,7 +244,7 @@ class IntentDoor:
         detail: str | None = None,
         tenant_id: str | None = None,
     ) -> Intent:
-        """Report the outcome. A late one is recorded as late and changes nothing."""
+        """Report the outcome of an intent. A late outcome is recorded and changes nothing."""
         return self.reported(
             intent_id, succeeded=succeeded, detail=detail, tenant_id=tenant_id
         ).intent
@@ -257,7 +257,7 @@ class IntentDoor:
         detail: str | None = None,
         tenant_id: str | None = None,
     ) -> ReportedOutcome:
-        """The same; and whether it counted, or came late."""
+        """Report the outcome of an intent; return also whether it counted."""
         given = {"succeeded": succeeded, "detail": detail}
         told = inputs.parse(act_inputs.IntentOutcomeIn, given)
         owner = self._owner(intent_id, tenant_id)
@@ -277,7 +277,7 @@ class IntentDoor:
         before: str | None = None,
         limit: int = PAGE,
     ) -> list[Intent]:
-        """Intents of a tenant, the newest first."""
+        """Intents of a tenant, newest first."""
         given = {"state": status, "plan_id": plan_id}
         filters = {name: value for name, value in given.items() if value is not None}
         tenant = _tenant(tenant_id)
@@ -287,7 +287,7 @@ class IntentDoor:
         return [intent_of(one, tenant) for one in found]
 
     def explain(self, intent_id: str, *, tenant_id: str | None = None) -> ActExplanation:
-        """Why an action went by itself, was asked for, or was barred."""
+        """Explain why an action ran automatically, needed approval or was blocked."""
         return explain_intent(self._carrier.db, self._owner(intent_id, tenant_id), intent_id)
 
     def _owner(self, intent_id: str, tenant_id: str | None) -> TenantId:

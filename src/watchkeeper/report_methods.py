@@ -22,7 +22,7 @@ class ReportMethods:
     registry: Registry
 
     def generate_report(self, tenant_id: str) -> Report:
-        """Count what was done for a tenant until now, and store that as a report."""
+        """Generate and store a report on a tenant until now."""
         tenant = _tenant(tenant_id)
         hears = heard_by(self.db, self.registry)
         made = generate_report(self.db, tenant, hears=hears, makes_tenant=True)
@@ -30,7 +30,7 @@ class ReportMethods:
         return made
 
     def reports(self, tenant_id: str, *, before: str = "", limit: int = 50) -> list[ReportSummary]:
-        """A tenant's reports, the newest first; `before` is the id of the last one seen."""
+        """List a tenant's reports, newest first; `before` is the id of the last one seen."""
         tenant = _tenant(tenant_id)
         found = list_reports(self.db, tenant, before, limit)
         return [summary_of(one, tenant) for one in found]
@@ -40,11 +40,11 @@ class ReportMethods:
         return show_report(self.db, self._owner(report_id, tenant_id), report_id)
 
     def report_json(self, report_id: str, *, tenant_id: str | None = None) -> str:
-        """Its canonical JSON, byte for byte as it was stored."""
+        """A report as canonical JSON, byte for byte as it was stored."""
         return report_text(self.db, self._owner(report_id, tenant_id), report_id)
 
     def report_pdf(self, report_id: str, *, tenant_id: str | None = None) -> bytes:
-        """The same sections and numbers on paper, with plots."""
+        """A report as PDF: the same sections and numbers, with plots."""
         from watchkeeper.render_report import pdf
 
         return pdf(self.report(report_id, tenant_id=tenant_id))

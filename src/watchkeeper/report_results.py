@@ -14,7 +14,7 @@ from watchkeeper.store.reports import ReportFacts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportSummary:
-    """A report as a list tells of it."""
+    """A report in a list, without its sections."""
 
     report_id: str
     trigger: str
@@ -34,7 +34,7 @@ class ReportSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MilestoneView:
-    """How it stands with one milestone of a tenant. `outcome` is final; None: nothing yet."""
+    """Status of one milestone of a tenant. `outcome` is final; None: none yet."""
 
     tenant_id: str
     milestone: str

@@ -19,7 +19,7 @@ from watchkeeper.store.tenant_facts import TenantFacts
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The answer to one trigger. `allowed` is the question most callers have."""
+    """Verdict on one trigger. `allowed` is true for ALLOW."""
 
     decision_id: str
     result: Result
@@ -122,7 +122,7 @@ def check_json(check: Check) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """A tenant as people see it. Its tier is one of the policy, or None."""
+    """A tenant. Its tenant tier is one of the policy, or None."""
 
     tenant_id: str
     name: str | None
@@ -152,9 +152,9 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class PendingReceipt:
-    """A signal that was left in a transaction of yours. It has no verdict yet.
+    """A signal that was written in your own transaction. It has no verdict yet.
 
-    A worker judges it after your COMMIT, at its next look: within a second, as workers ship.
+    A worker decides on it after your COMMIT, by default within a second.
     """
 
     signal_id: str
@@ -163,7 +163,7 @@ class PendingReceipt:
 
 @dataclass(frozen=True, slots=True)
 class SignalSeen:
-    """A signal as the decision handler is told of it."""
+    """A signal as the decision handler gets it."""
 
     signal_id: str
     type: str
@@ -174,7 +174,7 @@ class SignalSeen:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Argument of a decision handler: one ALLOW, and the news since the one before."""
+    """Argument of a decision handler: one ALLOW, and the signals since the last run."""
 
     decision_id: str
     tenant_id: str
@@ -209,8 +209,8 @@ class Pull:
 class PullResult:
     """Result of a connector: signals, as `App.signal_many` takes them.
 
-    One without an account is about the account that was pulled, and one without an id gets
-    one that follows from the pull, so that a repeat of it is a repeat.
+    A signal without an account is about the pulled account; a signal without an id gets
+    an id from the pull, so that a repeat is recognised.
     """
 
     signals: Sequence[Mapping[str, Any]] = ()

@@ -39,15 +39,17 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(frozen=True, extra="forbid", env_prefix=PREFIX)
 
     database_url: str = Field(
-        "sqlite:///watchkeeper.db", description="sqlite:///FILE or postgresql://…"
+        "sqlite:///watchkeeper.db",
+        description="URL of the database: sqlite:///FILE or postgresql://…",
     )
     migrate_url: str | None = Field(
-        None, description="The database as its owner, for migrations; else database_url."
+        None,
+        description="URL of the database with its owner, for migrations. Default: database_url.",
     )
     admin_key: SecretStr | None = Field(
         None,
         min_length=ADMIN_KEY_LENGTH_MIN,
-        description="A key for all tenants, of 32 characters or more.",
+        description="API key for all tenants, of 32 characters or more.",
     )
     secrets_key: SecretStr | None = Field(
         None,
@@ -64,9 +66,9 @@ class Settings(BaseSettings):
     )
     pool_size: int = Field(16, ge=1, le=1000, description="Connections to PostgreSQL.")
     sqlite_journal: Literal["auto", "wal", "rollback"] = Field(
-        "auto", description="The journal of SQLite; auto takes WAL where it is safe."
+        "auto", description="Journal mode of SQLite; auto uses WAL where it is safe."
     )
-    threads_max: int = Field(32, ge=1, le=1000, description="Requests worked on at once.")
+    threads_max: int = Field(32, ge=1, le=1000, description="Threads that handle requests.")
     requests_max: int = Field(
         128,
         ge=1,
@@ -92,10 +94,16 @@ class Settings(BaseSettings):
         description="Connections open at once, as far as the process may open files.",
     )
     head_seconds_max: float = Field(
-        10, gt=0, le=600, description="How long a client may take to send the head of a request."
+        10,
+        gt=0,
+        le=600,
+        description="Seconds that a client may take to send the head of a request.",
     )
     idle_seconds_max: float = Field(
-        15, gt=0, le=3600, description="How long a connection is kept open between two requests."
+        15,
+        gt=0,
+        le=3600,
+        description="Seconds that a connection is kept open between two requests.",
     )
     body_bytes_max: int = Field(
         256 * 1024, ge=1024, le=64 * 1024 * 1024, description="The largest body of a request."
@@ -110,10 +118,16 @@ class Settings(BaseSettings):
         1000, ge=1, le=1000, description="Signals or triggers in one call."
     )
     body_seconds_max: float = Field(
-        10, gt=0, le=600, description="How long a client may take to send its body."
+        10,
+        gt=0,
+        le=600,
+        description="Seconds that a client may take to send the body of a request.",
     )
     grace_seconds: float = Field(
-        10, ge=0, le=3600, description="How long a stop waits for what is under way."
+        10,
+        ge=0,
+        le=3600,
+        description="Seconds that a stop waits for handlers and requests under way.",
     )
     usage_namespace: str = Field(
         "mini-chat",
@@ -125,7 +139,7 @@ class Settings(BaseSettings):
         description="Sinks may be at private addresses, on any port and without encryption.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "info", description="The least severe lines that are written."
+        "info", description="Lowest level of log lines that are written."
     )
     log_format: Literal["json", "console"] = Field(
         "json", description="`json`: one JSON object a line; `console`: text for people."

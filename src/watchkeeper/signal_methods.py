@@ -102,7 +102,7 @@ class SignalMethods:
         *,
         connection: Theirs = None,
     ) -> list[Receipt] | list[PendingReceipt]:
-        """Hand in many at once, in order. With a `connection`, in a transaction of yours."""
+        """Store many signals, in order. With a `connection`, in your own transaction."""
         tenant = TenantId(inputs.parse_tenant_id(tenant_id))
         new = inputs.parse_signals(signals)
         if connection is not None:

@@ -38,7 +38,7 @@ class SinkMethods:
         tenant_id: str | None = None,
         namespace: str | None = None,
     ) -> SinkSet:
-        """Deliver a topic outside: of one tenant, or of all. Takes the place of a handler.
+        """Deliver a topic to a URL, for one tenant or for all, instead of to a handler.
 
         A secret that was not given is made, and is in this answer only. `warning` names the topic
         of Watchkeeper that a mistyped one is near to; topics of your own are taken.
@@ -61,7 +61,7 @@ class SinkMethods:
         return done
 
     def remove_sink(self, name: str, *, tenant_id: str | None = None) -> None:
-        """Deliver the topic in this process again, or wherever else there is for it."""
+        """Remove a sink. Its messages go to another sink or handler of the topic, or wait."""
         owner = SYSTEM if tenant_id is None else TenantId(inputs.parse_tenant_id(tenant_id))
         remove_sink(self.db, owner, inputs.parse_sink_name(name), self._terms())
 

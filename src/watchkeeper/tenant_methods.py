@@ -30,7 +30,7 @@ UNSAID: Final = Unsaid.UNSAID
 
 
 class TenantDoor:
-    """Tenants of an app: set their tier and name, look at them."""
+    """Tenants of an app: set, show and list them."""
 
     def __init__(self, db: Database) -> None:
         self._db = db

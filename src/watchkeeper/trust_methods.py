@@ -33,7 +33,7 @@ class TrustMethods:
         processes: int = 1,
         on_progress: Progress | None = None,
     ) -> Plan:
-        """Which verdicts would have been others under this policy, and what that costs.
+        """Replay recorded events under a policy; show the verdicts that differ, and the costs.
 
         With more than one process your program must be importable (`if __name__ == ...`).
         """
@@ -55,7 +55,7 @@ class TrustMethods:
     ) -> Simulation:
         """Simulate a policy; without one, the policy in force.
 
-        `asked` says what comes in: rates and a seed, or `recorded=True` and how far back. It
+        `asked` describes the events: rates and a seed, or `recorded=True` and how far back. It
         is played in memory, on a clock of its own; nothing here is changed.
         """
         self.db.check_open()
@@ -63,16 +63,16 @@ class TrustMethods:
         return simulate(scene, on_progress)
 
     def why_not(self, account_id: str, *, tenant_id: str | None = None) -> Prospects:
-        """Show what a trigger of each type would get now, and why. Changes nothing."""
+        """Show the verdict that a trigger of each type would get now. Changes nothing."""
         name = AccountId(account_id)
         owner = locate_tenant(self.db, Thing.ACCOUNT, name, tenant_id)
         return why_not(self.db, TenantId(owner), name)
 
     def explain_refusal(self, tenant_id: str, id: str) -> Refusal:
-        """Why a pull or a turn was refused, by its id or by that of its entry in the ledger."""
+        """Explain why a pull or a turn was refused, by its id or that of its ledger entry."""
         return explain_refusal(self.db, TenantId(tenant_id), id)
 
     def bundle(self, decision_id: str, *, tenant_id: str | None = None) -> dict[str, Any]:
-        """A decision with all that it depended on: `watchkeeper bundle replay` needs no more."""
+        """Export a decision with all its inputs, for `watchkeeper bundle replay`."""
         owner = locate_tenant(self.db, Thing.DECISION, decision_id, tenant_id)
         return export_bundle(self.db, TenantId(owner), decision_id)

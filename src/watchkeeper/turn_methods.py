@@ -34,7 +34,7 @@ class TurnMethods:
         user_id: str | None = None,
         turn_id: str | None = None,
     ) -> Turn:
-        """Take quota before the work starts; use the turn's `effective_model` for it.
+        """Reserve quota before the work starts. Use the turn's `effective_model` for it.
 
         Raises QuotaExceeded when no model of the cascade has room. The same request id again
         returns the same turn.
@@ -52,7 +52,7 @@ class TurnMethods:
         return turn_of(reserved.turn, existing=not reserved.is_new)
 
     def progress_turn(self, tenant_id: str, turn_id: str) -> None:
-        """The work has begun and goes on. Raises Conflict when the turn has ended: stop then."""
+        """Report that the work of a turn goes on. Conflict: the turn has ended, stop the work."""
         self.turns.progress(_tenant(tenant_id), inputs.parse_id(turn_id, "turn_id"))
 
     def finalize_turn(
@@ -64,7 +64,7 @@ class TurnMethods:
         started: bool = True,
         usage: Mapping[str, int] | None = None,
     ) -> Settlement:
-        """End the turn and settle it, once; `won` says whether it was this call that did."""
+        """End a turn and settle it, once. `won` is true if this call ended it."""
         given = {
             "outcome": outcome,
             "started": started,
@@ -89,7 +89,7 @@ class TurnMethods:
         return show_quota(self.db, _tenant(tenant_id), user_id)
 
     def reconcile(self, *, tenant_id: str | None = None) -> Reconciliation:
-        """Prove that debits and usage events agree, of a tenant or of all."""
+        """Compare charges and usage events, of one tenant or of all."""
         return reconcile(self.db, None if tenant_id is None else [_tenant(tenant_id)])
 
 

@@ -50,7 +50,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """The answer to an end: whether it was this call's, and how the turn was settled."""
+    """Settlement of a turn. `won` is true if this call ended the turn."""
 
     won: bool
     state: str
@@ -65,7 +65,7 @@ class Settlement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuotaBucket:
-    """How full a bucket is, in micro-credits. A limit of None is none."""
+    """A quota bucket and its use, in micro-credits. A limit of None is unlimited."""
 
     user_id: str | None
     period: str

@@ -104,7 +104,7 @@ def explain_plan(db: Database, tenant_id: TenantId, plan_id: str) -> ActExplanat
 
 
 def explain_intent(db: Database, tenant_id: TenantId, intent_id: str) -> ActExplanation:
-    """Why an action went by itself, was asked for, or was barred."""
+    """Explain why an action ran automatically, needed approval or was blocked."""
     with db.read(tenant_id) as tx:
         found = intents.read(tx, [intent_id]) if is_uuid(intent_id) else {}
         if intent_id not in found:

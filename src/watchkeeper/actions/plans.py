@@ -216,7 +216,7 @@ class Plans:
         by: str,
         once: Once | None = None,
     ) -> None:
-        """Say no: the step has failed, and the plan waits for a person."""
+        """Reject an intent: its step fails, and the plan pauses until a person resumes it."""
 
         def deed(desk: Desk) -> None:
             case, intent = _open_case(desk, intent_id)

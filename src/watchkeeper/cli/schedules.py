@@ -53,9 +53,7 @@ def set_one(
     ] = None,
     catch_up: Annotated[
         str,
-        typer.Option(
-            "--catch-up", help="What to fire after downtime: skip, fire_once or fire_all."
-        ),
+        typer.Option("--catch-up", help="Firing after downtime: skip, fire_once or fire_all."),
     ] = "fire_once",
     spread_seconds: Annotated[
         int | None, typer.Option("--spread-seconds", help="Seconds to spread the accounts over.")
