@@ -44,7 +44,7 @@ SLEEPERS = {
     "workers.py": "the loops between two looks",
     "http/pages/live.py": "the gap between two words to a page that is open",
     "http/refusals.py": "those that are refused wait for their turn",
-    "store/backoff.py": "the pause before a transaction that lost a deadlock is tried again",
+    "store/backoff.py": "the pause before a transaction that met another is tried again",
 }
 
 UNFINISHED = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "X" * 3)) + r")\b")

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 PAUSE_SECONDS = 0.01
 PAUSE_SECONDS_MAX = 0.5
+LOOK_SECONDS = 0.001
 
 Pause = Callable[[int], None]
 """Waits after so many tries have failed."""
@@ -21,3 +22,8 @@ def pause_max(attempt: int) -> float:
 def jittered_pause(attempt: int) -> None:
     """Sleep for a random part of the longest pause."""
     time.sleep(random.uniform(0, pause_max(attempt)))
+
+
+def until_next_look() -> None:
+    """Sleep before a writer looks again at a turnstile that is held."""
+    time.sleep(LOOK_SECONDS)
