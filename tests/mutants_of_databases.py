@@ -3,6 +3,8 @@
 ERRORS = "tests/store/test_database_errors.py"
 CALLS = "tests/app/test_every_call.py"
 BOUNDED = "tests/actions/test_bounded_reads.py"
+TURNSTILE = "tests/store/test_turnstile.py"
+GREEDY = f"{TURNSTILE}::test_a_refused_reader_goes_before_the_writer_that_begins_again"
 POISON = f"{ERRORS}::test_an_error_before_the_begin_leaves_no_poisoned_connection"
 
 DATABASES = [
@@ -89,5 +91,53 @@ DATABASES = [
         """insert into clock ("only", now_at)""",
         "insert into clock (only, now_at)",
         "tests/app/test_options.py",
+    ),
+    (
+        "store/database.py",
+        "        with self.turnstile.passed():\n",
+        "        if True:\n",
+        GREEDY,
+    ),
+    (
+        "store/sqlite.py",
+        "    with turnstile.held():\n",
+        "    if True:\n",
+        GREEDY,
+    ),
+    (
+        "store/sqlite.py",
+        'driver.execute("PRAGMA busy_timeout = 0")  # it waits',
+        'driver.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")  # it waits',
+        f"{TURNSTILE}::test_a_reader_looks_once_before_it_holds_the_turnstile",
+    ),
+    (
+        "store/sqlite.py",
+        "url.database if is_refusing else None",
+        "url.database",
+        f"{TURNSTILE}::test_write_ahead_logs_need_none",
+    ),
+    (
+        "store/turnstile.py",
+        "LOOKS_MAX = 1_000\n",
+        "LOOKS_MAX = 100_000\n",
+        f"{TURNSTILE}::test_a_writer_goes_on_when_a_reader_holds_it_for_too_long",
+    ),
+    (
+        "store/turnstile.py",
+        "self._locked(fcntl.LOCK_SH, makes=False)",
+        "self._locked(fcntl.LOCK_EX, makes=False)",
+        f"{TURNSTILE}::test_a_writer_waits_until_the_last_one_lets_go",
+    ),
+    (
+        "store/turnstile.py",
+        "self._locked(fcntl.LOCK_EX, fcntl.LOCK_SH, makes=True)",
+        "self._locked(fcntl.LOCK_SH, makes=True)",
+        f"{TURNSTILE}::test_a_refused_writer_goes_before_the_writer_that_begins_again",
+    ),
+    (
+        "store/turnstile.py",
+        "os.stat(self._database).st_mode & _PERMISSIONS",
+        "_PERMISSIONS",
+        f"{TURNSTILE}::test_those_may_open_it_who_may_open_the_database",
     ),
 ]

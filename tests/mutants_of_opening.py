@@ -62,9 +62,9 @@ OPENED = [
         f"{OPENING}::test_the_login_sees_nothing_before_it_takes_its_role",
     ),
     (
-        "store/database.py",
-        "            if write or not sqlite.needs_recovery(error):\n",
-        "            if error:\n",
+        "store/sqlite.py",
+        "        if not needs_recovery(error):\n",
+        "        if error:\n",
         f"{HOT}::test_a_living_process_reads_and_writes_on[rollback]",
     ),
     (

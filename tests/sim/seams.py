@@ -53,6 +53,7 @@ class Seam:
     def watch(self, db: Database) -> None:
         """Every connection that this database opens from now on goes through here."""
         db.pause = lambda attempt: self.baton.sleep(pause_max(attempt), "again")
+        db.turnstile.pause = lambda: self.baton.sleep(BUSY_SECONDS, "turnstile")
         for engine in {db.writer, db.reader}:
             self._watch(engine)
 

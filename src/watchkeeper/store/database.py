@@ -29,6 +29,7 @@ from watchkeeper.store.outage import Trouble, as_ours, is_outage, trouble_of
 from watchkeeper.store.policies import PolicyBook
 from watchkeeper.store.sinks import SinkBook
 from watchkeeper.store.transaction import EngineName, ReadTx, Session, SystemTx, Tx
+from watchkeeper.store.turnstile import Turnstile
 
 TRIES_MAX = 5
 SQLITE_TRIES_MAX = 2
@@ -68,6 +69,7 @@ class Database(News):
         self.turns: dict[tuple[str, str], str] = {}
         """By namespace and topic, the tenant whose messages were claimed last."""
         self.pause: Pause = jittered_pause
+        self.turnstile = Turnstile(None)
         self._is_closed = False
 
     @property
@@ -261,8 +263,7 @@ class Database(News):
 
     def _begin_batch(self, driver: Any, role: str, tenant_id: TenantId) -> Instant:
         if self.engine == "sqlite":
-            driver.execute("BEGIN IMMEDIATE")
-            return self._sqlite_now(driver)
+            return self._open_sqlite(driver, write=True)
         cursor = driver.cursor()
         cursor.execute("BEGIN", prepare=False)
         cursor.execute(postgres.batch_sql(role), (role, tenant_id))
@@ -290,16 +291,11 @@ class Database(News):
         return contextlib.nullcontext()
 
     def _open_sqlite(self, driver: Any, *, write: bool) -> Instant:
-        """Begin, and read the clock. A reader that finds a crash lets the writer recover first."""
-        try:
-            driver.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-            return self._sqlite_now(driver)
-        except Exception as error:
-            driver.rollback()
-            if write or not sqlite.needs_recovery(error):
-                raise
-        sqlite.recover(self.writer)
-        driver.execute("BEGIN")
+        """Begin, and read the clock."""
+        if not write:
+            return sqlite.begin_reading(driver, self.writer, self.turnstile, self._sqlite_now)
+        with self.turnstile.passed():
+            driver.execute("BEGIN IMMEDIATE")
         return self._sqlite_now(driver)
 
     def _sqlite_now(self, driver: Any) -> Instant:
@@ -373,7 +369,11 @@ def open_database(
     if parsed.get_backend_name() == "sqlite":
         writer = sqlite.open_writer(parsed, journal)
         memory = parsed.database in (None, "", ":memory:")
-        return Database(writer, writer if memory else sqlite.open_reader(parsed), "sqlite", wall)
+        if memory:
+            return Database(writer, writer, "sqlite", wall)
+        database = Database(writer, sqlite.open_reader(parsed), "sqlite", wall)
+        database.turnstile = sqlite.open_turnstile(parsed, journal)
+        return database
     engine = postgres.open_engine(parsed, pool_size)
     return Database(engine, engine, "postgresql", wall)
 

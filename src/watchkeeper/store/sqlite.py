@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
 
 from sqlalchemy import URL, Engine, QueuePool, create_engine, event
+
+from watchkeeper.store.turnstile import Turnstile
+
+T = TypeVar("T")
 
 BUSY_TIMEOUT_MS = 30_000
 POOL_SECONDS = 2 * BUSY_TIMEOUT_MS / 1000
@@ -40,7 +45,7 @@ def library_version() -> tuple[int, int, int]:
 def is_busy(error: BaseException) -> bool:
     """Whether others had the file all the time. A transaction that fails so has left nothing.
 
-    Writers do not queue: they look again and again, so one may find the file taken every time.
+    SQLite keeps no queue. The turnstile does, but programs of others do not pass it.
     """
     original = getattr(error, "orig", None) or error
     code = getattr(original, "sqlite_errorcode", None)  # with what it says beyond, in the high bits
@@ -59,6 +64,52 @@ def recover(writer: Engine) -> None:
         driver: Any = conn.connection.driver_connection
         driver.execute("BEGIN IMMEDIATE")
         driver.rollback()
+
+
+def begin_reading(
+    driver: Any, writer: Engine, turnstile: Turnstile, first: Callable[[Any], T]
+) -> T:
+    """Begin a read transaction by its first read, which takes the lock.
+
+    A reader that finds a crash lets the writer recover first.
+    """
+    try:
+        return _begin_in_turn(driver, turnstile, first)
+    except Exception as error:
+        if not needs_recovery(error):
+            raise
+    recover(writer)
+    return _begin_in_turn(driver, turnstile, first)
+
+
+def _begin_in_turn(driver: Any, turnstile: Turnstile, first: Callable[[Any], T]) -> T:
+    """Look once without waiting; who is refused goes before the writers that come later."""
+    try:
+        return _begin(driver, first)
+    except Exception as error:
+        if not is_busy(error):
+            raise
+    with turnstile.held():
+        driver.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+        try:
+            return _begin(driver, first)
+        finally:
+            driver.execute("PRAGMA busy_timeout = 0")
+
+
+def _begin(driver: Any, first: Callable[[Any], T]) -> T:
+    try:
+        driver.execute("BEGIN")
+        return first(driver)
+    except BaseException:
+        driver.rollback()
+        raise
+
+
+def open_turnstile(url: URL, journal: Journal) -> Turnstile:
+    """For a file with the rollback journal: in WAL mode no reader is refused."""
+    is_refusing = journal_mode(journal, library_version()) != "WAL"
+    return Turnstile(url.database if is_refusing else None)
 
 
 def journal_mode(journal: Journal, version: tuple[int, int, int]) -> str:
@@ -107,7 +158,7 @@ def open_reader(url: URL) -> Engine:
 
     def configure(driver: Any, _record: object) -> None:
         driver.isolation_level = None
-        driver.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+        driver.execute("PRAGMA busy_timeout = 0")  # it waits at the turnstile, see begin_reading
         driver.execute("PRAGMA query_only = ON")
 
     event.listen(engine, "connect", configure)
