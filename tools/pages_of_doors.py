@@ -22,7 +22,8 @@ Every command that prints something has `--json`. Tables have colours on a termi
 in a pipe; `NO_COLOR` is honoured. Errors are printed on stderr, one line each.
 `watchkeeper --install-completion` sets up completion for your shell.
 
-Exit codes: 0 done; 1 a check found something; 2 wrong usage or input; 3 database not reachable.
+Exit codes: 0 done; 1 a check found something; 2 wrong usage or input; 3 a database,
+file or port is not available.
 
 Commands that act on a database do so directly, with the rights of whoever can open it. Those that
 only read open SQLite read-only."""
@@ -42,9 +43,10 @@ problem details (RFC 9457), see [errors](errors.md). The whole description, with
 examples, is served at `/openapi.json`.
 
 If the database fails, the answer is 503 with `Retry-After`: `unavailable` when it cannot be
-reached, `busy` when other transactions held a row for too long. 504 `timed_out` is a statement that
-ran too long; a repeat may take as long. After each of these nothing was done. After 503
-`outcome_unknown` the change may be committed: repeat the request under the same key.
+reached or cannot serve, `busy` when other transactions held a row, the file or every connection for
+too long. 504 `timed_out` is a statement that ran too long; a repeat may take as long. After
+each of these nothing was done. After 503 `outcome_unknown` the change may be committed:
+repeat the request under the same key.
 `POST /v1/clock/advance` also answers 503 `unavailable` when due messages are not delivered within
 five seconds: the clock may have moved part of the way, to the time in `detail`. A repeat under the
 same key continues from there.

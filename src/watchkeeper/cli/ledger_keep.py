@@ -45,18 +45,12 @@ def verify(
         ),
     ] = None,
     since_checkpoint: Annotated[
-        bool,
-        typer.Option(
-            "--since-checkpoint", help="Start at the checkpoint and trust earlier entries."
-        ),
+        bool, typer.Option("--since-checkpoint", help="Trust entries before the checkpoint.")
     ] = False,
     newest: Annotated[
         int | None,
         typer.Option(
-            "--newest",
-            min=1,
-            help="Verify only this many of the newest entries.",
-            show_default=False,
+            "--newest", min=1, help="Verify only the newest N entries.", show_default=False
         ),
     ] = None,
     db: Db = None,

@@ -48,7 +48,7 @@ app = typer.Typer(
     cls=Commands,
     help="Control plane for always-on agents: decides when an agent may run, and explains why.",
     epilog="Exit codes: 0 done, 1 a check found something, 2 wrong usage or input,"
-    " 3 database or file not reachable.",
+    " 3 a database, file or port is not available.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -48,12 +48,10 @@ def set_one(
         str, typer.Option("--timezone", help="Time zone of the cron expression.")
     ] = "UTC",
     account: Annotated[
-        str | None,
-        typer.Option("--account", help="Only this account. Default: all accounts of the tenant."),
+        str | None, typer.Option("--account", help="Only this account. Default: all.")
     ] = None,
     catch_up: Annotated[
-        str,
-        typer.Option("--catch-up", help="Firing after downtime: skip, fire_once or fire_all."),
+        str, typer.Option("--catch-up", help="After downtime: skip, fire_once or fire_all.")
     ] = "fire_once",
     spread_seconds: Annotated[
         int | None, typer.Option("--spread-seconds", help="Seconds to spread the accounts over.")
