@@ -6,11 +6,13 @@ looking behind the product's back; `both` for playing the same on two engines; `
 properties and machines, which need a new one for each example.
 """
 
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 from tests import scratch
@@ -42,6 +44,17 @@ LONG = (
     "tests/docs/",
 )
 POSTGRESQL = pytest.param("postgresql", marks=pytest.mark.postgresql)
+
+
+@pytest.fixture(autouse=True)
+def logging_as_before() -> Iterator[None]:
+    """A command that a test runs in this process sets up logging: not for the tests after it."""
+    root = logging.getLogger()
+    before, handlers, level = structlog.get_config(), root.handlers[:], root.level
+    yield
+    structlog.configure(**before)
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 @pytest.fixture(scope="session")

@@ -24,17 +24,12 @@ CANARY = "canary-of-the-process"
 @pytest.fixture
 def lines(request: pytest.FixtureRequest) -> Iterator[io.StringIO]:
     """What is written while logging is configured; everything is put back afterwards."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
     others = {name: logging.getLogger(name) for name in (*telemetry.QUIET, "uvicorn")}
     levels = {name: logger.level for name, logger in others.items()}
     stream = io.StringIO()
     form = getattr(request, "param", "json")
     telemetry.configure_logging("debug", form, secrets=[CANARY], stream=stream)
     yield stream
-    structlog.reset_defaults()
-    root.handlers[:] = handlers
-    root.setLevel(level)
     for name, logger in others.items():
         logger.setLevel(levels[name])
 

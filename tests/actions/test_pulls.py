@@ -295,7 +295,7 @@ def test_a_tenant_that_nobody_knows(lookout: Lookout) -> None:
     lookout.tenant_id = TenantId("unknown")
     with pytest.raises(NotFound):
         lookout.ask()
-    assert lookout.ask(makes_tenants=True).reason is PullReason.NO_BUDGET
+    assert lookout.ask(makes_tenant=True).reason is PullReason.NO_BUDGET
 
 
 # -- on a signal -----------------------------------------------------------------------------------

@@ -95,15 +95,15 @@ def test_a_dead_letter_is_redriven(bridge: Bridge, enter: Open) -> None:
     assert bridge.status(message_id) == "delivered"
 
 
-def test_a_kill_switch_is_thrown_and_holds(bridge: Bridge, enter: Open) -> None:
+def test_a_kill_switch_is_turned_on_and_holds(bridge: Bridge, enter: Open) -> None:
     kind = "TIME_RITUAL_DAILY_BRIEF"
     assert bridge.trigger(trigger_type=kind)["result"] == "ALLOW"
     page = enter("/kill-switches")
     page.locator('input[type="radio"][value="trigger"]').check()
     page.get_by_label("Which trigger").fill(kind)
     page.get_by_label("Why").fill("it wakes people up")
-    page.get_by_role("button", name="Throw").click()
-    agree(page, "Throw")
+    page.get_by_role("button", name="Turn on").click()
+    agree(page, "Turn on")
     expect(page.get_by_text("The kill switch is on.")).to_be_visible()
     expect(page.get_by_text("it wakes people up").first).to_be_visible()
     refused = bridge.trigger(trigger_type=kind)
